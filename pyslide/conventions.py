@@ -132,7 +132,7 @@ QUESTIONS: tuple[Question, ...] = (
                              "where labels are missing",
     }),
 )  # fmt: skip
-"""Questions 1 to 22 stand in the comparison of implementations; 23 is a fault of the original program's forward pass."""
+"""Questions 1 to 22 stand in the comparison of implementations; 23 is a fault of the original forward pass."""
 
 
 @dataclass(frozen=True, kw_only=True)

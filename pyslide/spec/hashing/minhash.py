@@ -25,7 +25,7 @@ def first_members(members: IntArray, parameters: MinHashParameters) -> tuple[Int
     present = np.zeros(parameters.dimension, dtype=bool)
     present[members] = True
     inside = present[parameters.bins]  # (C, m)
-    return np.argmax(inside, axis=1), inside.any(axis=1)
+    return np.argmax(inside, axis=1), np.any(inside, axis=1)
 
 
 def minhash_codes(

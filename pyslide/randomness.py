@@ -1,0 +1,151 @@
+"""The only place that draws random numbers.
+
+Every function takes a `numpy.random.Generator`.  What is drawn here is an argument everywhere else.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator, SeedSequence
+
+from pyslide.arrays import FloatArray, IntArray
+from pyslide.conventions import Conventions
+from pyslide.errors import OutOfRangeError
+from pyslide.parameters import (
+    DensifiedWinnerTakeAllParameters,
+    Family,
+    MinHashParameters,
+    SimHashParameters,
+    WinnerTakeAllParameters,
+)
+from pyslide.settings import Hashing
+from pyslide.spec.hashing import probe_table
+
+SPARSITY = 3
+"""A sparse projection has d/3 non-zeros (section 3.2)."""
+
+
+def generators(seed: int, count: int) -> list[Generator]:
+    """Return independent generators from one seed (`numpy.random.SeedSequence.spawn`)."""
+    return [np.random.default_rng(child) for child in SeedSequence(seed).spawn(count)]
+
+
+def draw_signs(generator: Generator, shape: tuple[int, ...]) -> FloatArray:
+    """Return independent fair signs, +1.0 or -1.0."""
+    return generator.integers(0, 2, size=shape).astype(np.float64) * 2 - 1
+
+
+def draw_projections(generator: Generator, count: int, dimension: int, projection: str) -> SimHashParameters:
+    """Draw the projections of SimHash (question 2; section 3.2).
+
+    Parameters
+    ----------
+    generator : Generator
+    count : int
+        C = K*L.
+    dimension : int
+        d.
+    projection : str
+        The answer to question 2.
+    """
+    sparse = ceil(dimension / SPARSITY)
+    everything = np.tile(np.arange(dimension), (count, 1))
+    if projection == "gaussian":
+        return SimHashParameters(everything, generator.standard_normal((count, dimension)), dimension)
+    if projection == "dense_signs":
+        return SimHashParameters(everything, draw_signs(generator, everything.shape), dimension)
+    if projection == "signs_with_replacement":
+        coordinates = generator.integers(0, dimension, size=(count, sparse))
+    else:
+        coordinates = np.array([draw_distinct(generator, dimension, sparse) for _ in range(count)])
+    return SimHashParameters(np.sort(coordinates, axis=1), draw_signs(generator, coordinates.shape), dimension)
+
+
+def draw_distinct(generator: Generator, population: int, count: int) -> IntArray:
+    """Return distinct numbers of 0..population-1 in a random order."""
+    return generator.permutation(population)[:count] if count * 4 > population else generator.choice(
+        population, size=count, replace=False
+    )
+
+
+def draw_bins(generator: Generator, count: int, bin_size: int, dimension: int) -> IntArray:
+    """Draw permutations of the d coordinates and cut each into floor(d/m) bins of m places (section 3.2).
+
+    Places that are left over when m does not divide d are not used.
+
+    Returns
+    -------
+    ndarray of int64, shape (C, m)
+
+    Raises
+    ------
+    OutOfRangeError
+        If a bin has more places than there are coordinates.
+    """
+    if bin_size > dimension:
+        raise OutOfRangeError(f"bin_size: expected at most the {dimension} coordinates, got {bin_size}")
+    a_permutation = dimension // bin_size
+    cut = [
+        generator.permutation(dimension)[: a_permutation * bin_size].reshape(a_permutation, bin_size)
+        for _ in range(ceil(count / a_permutation))
+    ]
+    return np.concatenate(cut)[:count].astype(np.int64)
+
+
+def draw_probes(generator: Generator, bins: int, attempts: int) -> IntArray:
+    """Draw the hash by which empty bins choose donors, as the table (bins, attempts) of its values."""
+    multiplier, addend = generator.integers(0, 2**64, size=2, dtype=np.uint64)
+    return probe_table(bins, attempts, int(multiplier), int(addend))
+
+
+def draw_family(generator: Generator, hashing: Hashing, dimension: int, conventions: Conventions) -> Family:
+    """Draw the C = K*L hash functions of a layer whose inputs have ``dimension`` coordinates."""
+    if conventions.bias_hashing == "hashed":
+        dimension += 1
+    count = hashing.codes_per_table * hashing.tables
+    if hashing.family == "simhash":
+        return draw_projections(generator, count, dimension, conventions.projection)
+    bins = draw_bins(generator, count, hashing.bin_size, dimension)
+    if hashing.family == "wta":
+        return WinnerTakeAllParameters(bins, dimension)
+    probes = draw_probes(generator, count, hashing.attempts)
+    if hashing.family == "dwta":
+        return DensifiedWinnerTakeAllParameters(bins, probes, dimension)
+    return MinHashParameters(bins, probes, min(hashing.kept, dimension), dimension)
+
+
+def draw_multipliers(generator: Generator, tables: int) -> IntArray:
+    """Draw an odd 64-bit multiplier for each table, for keys that are wider than the table."""
+    return generator.integers(0, 2**63, size=tables, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+
+
+def draw_uniforms(generator: Generator, shape: tuple[int, ...]) -> FloatArray:
+    """Draw numbers of [0, 1) for the reservoirs."""
+    return generator.random(shape)
+
+
+def draw_table_orders(generator: Generator, samples: int, tables: int) -> IntArray:
+    """Draw the order in which each sample reads the tables, shape (B, L)."""
+    return generator.permuted(np.tile(np.arange(tables), (samples, 1)), axis=1)
+
+
+def draw_permutation(generator: Generator, count: int) -> IntArray:
+    """Draw an order of 0..count-1: of the rows of an epoch, or of the neurons that paddings are cut from."""
+    return generator.permutation(count)
+
+
+def draw_starts(generator: Generator, samples: int, neurons: int) -> IntArray:
+    """Draw for each sample where its padding starts in the permuted neurons, shape (B,)."""
+    return generator.integers(0, neurons, size=samples)
+
+
+def draw_weights(
+    generator: Generator, shape: tuple[int, ...], scale: float, dtype: npt.DTypeLike = np.float32
+) -> FloatArray:
+    """Draw initial weights from the normal distribution with standard deviation ``scale``."""
+    weights: FloatArray = generator.standard_normal(shape, dtype=np.dtype(dtype).type)
+    weights *= weights.dtype.type(scale)
+    return weights

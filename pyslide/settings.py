@@ -1,0 +1,81 @@
+"""What a network looks like before a random number is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyslide.errors import OutOfRangeError
+from pyslide.spec.sampling import Sampling
+
+FAMILIES = ("dwta", "simhash", "wta", "minhash")
+"""The hash families that can be asked for by name."""
+STRATEGIES = ("union", "vanilla", "top_k", "hard_threshold")
+"""The sampling strategies of section 4.1 and the plain union."""
+
+
+def _require(condition: bool, name: str, expected: str, value: object) -> None:
+    if not condition:
+        raise OutOfRangeError(f"{name}: expected {expected}, got {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hashing:
+    """The tables of a layer.
+
+    Attributes
+    ----------
+    family : {"dwta", "simhash", "wta", "minhash"}
+    codes_per_table : int
+        K.
+    tables : int
+        L.
+    bin_size : int
+        m, the places of a bin (all families but SimHash).
+    kept : int
+        k of MinHash's top-k binarisation.
+    attempts : int
+        How many donors an empty bin asks (DWTA, MinHash).
+    table_bits : int
+        A table has 2^table_bits buckets.
+    capacity : int
+        R, the slots of a bucket.
+    sampling : Sampling
+    """
+
+    family: str = "dwta"
+    codes_per_table: int = 3
+    tables: int = 50
+    bin_size: int = 8
+    kept: int = 32
+    attempts: int = 100
+    table_bits: int = 18
+    capacity: int = 128
+    sampling: Sampling = field(default_factory=Sampling)
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their range."""
+        _require(self.family in FAMILIES, "family", f"one of {', '.join(FAMILIES)}", self.family)
+        for name in ("codes_per_table", "tables", "kept", "attempts", "capacity"):
+            _require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+        _require(self.bin_size >= 2, "bin_size", "at least 2", self.bin_size)
+        _require(1 <= self.table_bits <= 32, "table_bits", "1 to 32", self.table_bits)
+        sampling = self.sampling
+        _require(sampling.strategy in STRATEGIES, "strategy", f"one of {', '.join(STRATEGIES)}", sampling.strategy)
+        if sampling.strategy in ("vanilla", "top_k"):
+            _require(sampling.budget >= 1, "budget", f"at least 1 for {sampling.strategy}", sampling.budget)
+        _require(sampling.minimum_count >= 0, "minimum_count", "at least 0", sampling.minimum_count)
+        _require(sampling.minimum_active >= 0, "minimum_active", "at least 0", sampling.minimum_active)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerSettings:
+    """One layer: how many neurons, how they start, and their tables if they have any."""
+
+    neurons: int
+    initial_scale: float = 0.1
+    hashing: Hashing | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an empty layer and a negative scale."""
+        _require(self.neurons >= 1, "neurons", "at least 1", self.neurons)
+        _require(self.initial_scale >= 0, "initial_scale", "at least 0", self.initial_scale)
