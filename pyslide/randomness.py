@@ -146,6 +146,7 @@ def draw_weights(
     generator: Generator, shape: tuple[int, ...], scale: float, dtype: npt.DTypeLike = np.float32
 ) -> FloatArray:
     """Draw initial weights from the normal distribution with standard deviation ``scale``."""
-    weights: FloatArray = generator.standard_normal(shape, dtype=np.dtype(dtype).type)
+    weights: FloatArray = np.empty(shape, dtype=dtype)
+    generator.standard_normal(out=weights, dtype=weights.dtype)
     weights *= weights.dtype.type(scale)
     return weights
