@@ -1,8 +1,8 @@
 """Build the data set that pyslide ships, from the sources of the Python standard library.
 
-A row is a function.  Its features are the words of its name, its arguments and its docstring; its labels are the names
-of the functions that it calls.  The files in ``pyslide/shipped`` were made by CPython 3.11.7 and are frozen; this script
-is the record of how, and a way to check them.
+A row is a function.  Its features are the words of its name, its arguments and its docstring; its labels are the
+names of the functions that it calls.  The files in ``pyslide/shipped`` were made by CPython 3.11.7 and are frozen;
+this script is the record of how, and a way to check them.
 
     python datasets/build_standard_library.py --describe   print the figures of the shipped files
     python datasets/build_standard_library.py --check      build again aside, compare the contents with the shipped ones
