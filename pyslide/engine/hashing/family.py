@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ def own_family_codes(batch: Batch, family: HashFamily, conventions: Conventions)
     return np.array(
         [
             family.codes(rows.indices[start:end].astype(np.int64), rows.data[start:end].astype(np.float64))
-            for start, end in zip(ends[:-1], ends[1:], strict=True)
+            for start, end in pairwise(ends)
         ]
     ).reshape(rows.shape[0], family.code_count)
 

@@ -32,7 +32,7 @@ def first_members(members: BoolArray, parameters: MinHashParameters) -> tuple[In
 
     The first member is the first maximum of the indicator.
     """
-    columns = np.ascontiguousarray(members.T).astype(np.uint8)  # (d, B)
+    columns = np.ascontiguousarray(members.T).astype(np.float32)  # (d, B)
     codes, found = first_maxima(columns, parameters.bins)
     return codes, found > 0
 

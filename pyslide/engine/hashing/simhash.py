@@ -63,9 +63,8 @@ def exact_sums(rows: Batch, functions: IntArray, parameters: SimHashParameters) 
 def projection_sums(batch: Batch, parameters: SimHashParameters) -> FloatArray:
     """Return the inner products of a batch with the projections, shape (B, C): right in sign, rounded in value."""
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = np.asarray(batch @ projection_matrix(parameters, batch.dtype))
-        if sparse.issparse(sums):
-            sums = sums.toarray()
+        product = batch @ projection_matrix(parameters, batch.dtype)
+    sums = product.toarray() if is_sparse(product) else product
     vectors, functions = np.nonzero(doubtful(sums, batch, parameters))
     for start in range(0, vectors.size, 4096):
         pairs = slice(start, start + 4096)

@@ -1,0 +1,253 @@
+"""Neurons are kept in the buckets of L tables: all buckets of all tables in one sorted array.
+
+A bucket's address is ``table * 2^table_bits + key``.  Addresses are sorted, and each bucket's members lie side by side,
+by slot.  That takes one entry a neuron and table, whatever the number of buckets, and a lookup is a binary search.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pyslide.arrays import FloatArray, IntArray
+from pyslide.engine.ragged import contains, distinct, group_starts, offsets_of, ranks_in_groups, spans
+
+
+class Tables(NamedTuple):
+    """The buckets of L tables."""
+
+    addresses: IntArray  # (buckets,) rising
+    offsets: IntArray  # (buckets+1,)
+    members: IntArray  # (entries,) by slot
+    arrivals: IntArray  # (buckets,)
+    table_bits: int
+
+    @property
+    def sizes(self) -> IntArray:
+        """Return the number of members of each bucket."""
+        return np.diff(self.offsets)
+
+
+class Buckets(NamedTuple):
+    """One bucket of each of L tables for each of B samples, flattened by sample, table and slot."""
+
+    lengths: IntArray  # (B, L)
+    members: IntArray  # (lengths.sum(),)
+
+    @property
+    def samples(self) -> IntArray:
+        """Return to which sample each member belongs."""
+        return np.repeat(np.arange(self.lengths.shape[0]), self.lengths.sum(axis=1))
+
+    @property
+    def tables(self) -> IntArray:
+        """Return from which table each member comes."""
+        samples, tables = self.lengths.shape
+        return np.repeat(np.tile(np.arange(tables), samples), self.lengths.ravel())
+
+
+def empty_tables(table_bits: int, dtype: type[np.integer] = np.int32) -> Tables:
+    """Return tables in which nobody is."""
+    nothing = np.empty(0, dtype=np.int64)
+    return Tables(nothing, np.zeros(1, dtype=np.int64), nothing.astype(dtype), nothing, table_bits)
+
+
+def addresses_of(keys: IntArray, table_bits: int) -> IntArray:
+    """Return the addresses of keys, shape (..., L)."""
+    return keys + (np.arange(keys.shape[-1], dtype=np.int64) << table_bits)
+
+
+def fifo_slots(ranks: IntArray, held: IntArray, arrivals: IntArray, capacity: int, uniforms: FloatArray) -> IntArray:
+    """Return the slots of newcomers when all of a bucket's members stay for now; the oldest are dropped after."""
+    return held + ranks
+
+
+def reservoir_slots(
+    ranks: IntArray, held: IntArray, arrivals: IntArray, capacity: int, uniforms: FloatArray
+) -> IntArray:
+    """Return the slots of newcomers by Algorithm R; ``capacity`` stands for none."""
+    chosen = np.floor(uniforms * (arrivals + ranks + 1)).astype(np.int64)
+    return np.where(held + ranks < capacity, held + ranks, np.minimum(chosen, capacity))
+
+
+def one_over_n_slots(
+    ranks: IntArray, held: IntArray, arrivals: IntArray, capacity: int, uniforms: FloatArray
+) -> IntArray:
+    """Return the slots of newcomers by the original program's reservoir; ``capacity`` stands for none."""
+    scaled = uniforms * (arrivals + ranks + 1)
+    chosen = np.floor((scaled - 1) * capacity).astype(np.int64)
+    late = np.where(np.floor(scaled) == 1, chosen, capacity)
+    return np.where(held + ranks < capacity, held + ranks, late)
+
+
+SLOTS = {
+    "fifo": fifo_slots,
+    "unlimited": fifo_slots,
+    "reservoir": reservoir_slots,
+    "reservoir_one_over_n": one_over_n_slots,
+}
+"""Where newcomers go, by the answer to question 10."""
+
+
+def in_order_of_arrival(addresses: IntArray) -> IntArray:
+    """Return the stable order of addresses: a plain sort of address and place packed together is the fastest."""
+    place_bits = max(1, int(addresses.size - 1).bit_length())
+    if addresses.size and int(addresses.max()).bit_length() + place_bits > 63:
+        return np.argsort(addresses, kind="stable")
+    packed = np.sort((addresses << place_bits) | np.arange(addresses.size, dtype=np.int64))
+    return packed & ((1 << place_bits) - 1)
+
+
+def merge_addresses(tables: Tables, newcomers: IntArray) -> Tables:
+    """Return the tables with empty buckets for sorted distinct addresses that they lack."""
+    if tables.addresses.size == 0:
+        lengths = arrivals = np.zeros(newcomers.size, dtype=np.int64)
+        return tables._replace(addresses=newcomers, offsets=offsets_of(lengths), arrivals=arrivals)
+    fresh = newcomers[~contains(tables.addresses, newcomers)]
+    addresses = np.concatenate([tables.addresses, fresh])
+    order = np.argsort(addresses, kind="stable")
+    padding = np.zeros(fresh.size, dtype=np.int64)
+    lengths = np.concatenate([tables.sizes, padding])[order]
+    arrivals = np.concatenate([tables.arrivals, padding])[order]
+    return tables._replace(addresses=addresses[order], offsets=offsets_of(lengths), arrivals=arrivals)
+
+
+def insert_all(
+    tables: Tables, addresses: IntArray, neurons: IntArray, capacity: int, uniforms: FloatArray, bucket_policy: str
+) -> Tables:
+    """Return the tables after several arrivals, in the order given.
+
+    Parameters
+    ----------
+    tables : Tables
+    addresses, neurons : ndarray of int, shape (arrivals,)
+    capacity : int
+    uniforms : ndarray of float, shape (arrivals,)
+    bucket_policy : str
+        The answer to question 10.
+    """
+    order = in_order_of_arrival(addresses)
+    ordered = addresses[order]
+    starts = group_starts(ordered)
+    tables = merge_addresses(tables, ordered[starts])
+    buckets = np.searchsorted(tables.addresses, ordered[starts])
+    newcomers = np.diff(np.append(starts, ordered.size))
+    ranks = ranks_in_groups(starts, ordered.size)
+    bucket = np.repeat(buckets, newcomers)
+    held, arrivals = tables.sizes[bucket], tables.arrivals[bucket]
+    slots = SLOTS[bucket_policy](ranks, held, arrivals, capacity, uniforms[order])
+    total = tables.arrivals.copy()
+    total[buckets] += newcomers
+    grown = tables.sizes
+    grown[buckets] += newcomers
+    if bucket_policy.startswith("reservoir"):
+        grown = np.minimum(grown, np.maximum(tables.sizes, capacity))
+    placed = place(tables, grown, bucket, slots, neurons[order])._replace(arrivals=total)
+    return keep_newest(placed, capacity) if bucket_policy == "fifo" else placed
+
+
+def place(tables: Tables, lengths: IntArray, bucket: IntArray, slots: IntArray, neurons: IntArray) -> Tables:
+    """Return tables with buckets of new lengths, old members in their slots and newcomers in theirs, the last wins."""
+    offsets = offsets_of(lengths)
+    members = np.empty(offsets[-1], dtype=tables.members.dtype)
+    members[spans(offsets[:-1], tables.sizes)] = tables.members
+    inside = slots < lengths[bucket]
+    # A repeated index keeps the last value assigned, as NumPy documents, which is the order of arrival.
+    members[offsets[bucket[inside]] + slots[inside]] = neurons[inside]
+    return tables._replace(offsets=offsets, members=members)
+
+
+def keep_newest(tables: Tables, capacity: int) -> Tables:
+    """Return the tables with only the newest ``capacity`` members of each bucket."""
+    lengths = np.minimum(tables.sizes, capacity)
+    if lengths.sum() == tables.members.size:
+        return tables
+    kept = spans(tables.offsets[1:] - lengths, lengths)
+    return tables._replace(offsets=offsets_of(lengths), members=tables.members[kept])
+
+
+def delete(tables: Tables, addresses: IntArray, neurons: IntArray) -> Tables:
+    """Return the tables without neurons that had arrived at these addresses, whether or not they are members still."""
+    known = contains(tables.addresses, addresses)
+    bucket = np.searchsorted(tables.addresses, addresses[known])
+    arrivals = tables.arrivals - np.bincount(bucket, minlength=tables.addresses.size)
+    holder = np.repeat(np.arange(tables.addresses.size), tables.sizes)
+    population = int(max(tables.members.max(initial=0), neurons.max(initial=0))) + 1
+    leaving = distinct(bucket * population + neurons[known])
+    stays = ~contains(leaving, holder * population + tables.members) & (arrivals[holder] > 0)
+    alive = arrivals > 0
+    lengths = np.bincount(holder[stays], minlength=tables.addresses.size)[alive]
+    return tables._replace(
+        addresses=tables.addresses[alive],
+        offsets=offsets_of(lengths),
+        members=tables.members[stays],
+        arrivals=arrivals[alive],
+    )
+
+
+def move(
+    tables: Tables,
+    old_addresses: IntArray,
+    new_addresses: IntArray,
+    neurons: IntArray,
+    capacity: int,
+    uniforms: FloatArray,
+    bucket_policy: str,
+) -> Tables:
+    """Return the tables after the weights of some neurons changed: all of them leave, then all arrive."""
+    left = delete(tables, old_addresses, neurons)
+    return insert_all(left, new_addresses, neurons, capacity, uniforms, bucket_policy)
+
+
+def join(parts: list[Tables]) -> Tables:
+    """Return one structure from parts with ever higher addresses."""
+    lengths = np.concatenate([part.sizes for part in parts])
+    return Tables(
+        np.concatenate([part.addresses for part in parts]),
+        offsets_of(lengths),
+        np.concatenate([part.members for part in parts]),
+        np.concatenate([part.arrivals for part in parts]),
+        parts[0].table_bits,
+    )
+
+
+def build_tables(
+    keys: IntArray, order: IntArray, capacity: int, uniforms: FloatArray, bucket_policy: str, table_bits: int
+) -> Tables:
+    """Return the tables that hold neuron a under ``keys[a, t]`` for all a and t, one table after the other.
+
+    Parameters
+    ----------
+    keys : ndarray of int, shape (N, L)
+    order : ndarray of int, shape (N,)
+        The order of arrival.
+    capacity : int
+    uniforms : ndarray of float, shape (L, N)
+        Draws by table and neuron.
+    bucket_policy : str
+    table_bits : int
+    """
+    parts = []
+    for table in range(keys.shape[1]):
+        addresses = keys[order, table].astype(np.int64) + (table << table_bits)
+        empty = empty_tables(table_bits, np.int32 if order.size < 2**31 else np.int64)
+        parts.append(insert_all(empty, addresses, order, capacity, uniforms[table][order], bucket_policy))
+    return join(parts)
+
+
+def query_tables(tables: Tables, keys: IntArray) -> Buckets:
+    """Return one bucket of each of the L tables for every sample.
+
+    Parameters
+    ----------
+    tables : Tables
+    keys : ndarray of int, shape (B, L)
+    """
+    wanted = addresses_of(keys, tables.table_bits)
+    if tables.addresses.size == 0:
+        return Buckets(np.zeros(keys.shape, dtype=np.int64), tables.members)
+    bucket = np.minimum(np.searchsorted(tables.addresses, wanted), tables.addresses.size - 1)
+    lengths = np.where(tables.addresses[bucket] == wanted, tables.sizes[bucket], 0)
+    places = spans(tables.offsets[bucket].ravel(), lengths.ravel())
+    return Buckets(lengths, tables.members[places])
