@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from pyslide.errors import FormatError, TruncatedFileError
+from pyslide.errors import FormatError, OutOfRangeError, TruncatedFileError
 
 BLOCK_BYTES = 1 << 20
 """How much text is read at once: large enough to hide NumPy's call overhead, small enough for the cache."""
@@ -47,7 +47,11 @@ def line_blocks(path: Path, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[in
         When a gzip stream ends too early.
     FormatError
         When a gzip stream is damaged.
+    OutOfRangeError
+        When ``block_bytes`` is below 1.
     """
+    if block_bytes < 1:
+        raise OutOfRangeError(f"block_bytes must be at least 1, got {block_bytes}")
     line, pending = 1, io.BytesIO()
     with open_text(path) as stream:
         while chunk := _read(stream, path, line, block_bytes):

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from pyslide.data import Dataset, read_extreme, write_extreme
 from pyslide.data.tokens import parse_rows
-from pyslide.errors import FormatError, OrderError, ShapeError, TruncatedFileError
+from pyslide.errors import FormatError, OrderError, OutOfRangeError, ShapeError, TruncatedFileError
 
 WIDTH = 1000
 SAMPLE = b"""5 20 9
@@ -230,6 +230,11 @@ def test_damaged_gzip(tmp_path: Path, place: int) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_extreme(tmp_path / "nothing")
+
+
+def test_a_block_holds_something(tmp_path: Path) -> None:
+    with pytest.raises(OutOfRangeError, match="block_bytes"):
+        read_extreme(written(tmp_path, SAMPLE), block_bytes=0)
 
 
 # -- round trips and the naive witness ---------------------------------------------------------------------------
