@@ -35,9 +35,10 @@ def sparse_vector(indices: IntArray, values: FloatArray, dimension: int) -> Spar
     require_shape(values, (indices.size,), "values")
     if indices.size:
         require_ids(indices, dimension, "indices")
-        require_rising(indices, "indices")
+    indices = indices.astype(np.int64)  # differences of unsigned indices would not be negative
+    require_rising(indices, "indices")
     require_finite(values, "values")
-    return SparseVector(indices.astype(np.int64), values, dimension)
+    return SparseVector(indices, values, dimension)
 
 
 def from_dense(dense: FloatArray) -> SparseVector:
