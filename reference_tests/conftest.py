@@ -1,0 +1,13 @@
+"""Hypothesis profiles: ``ci`` repeats itself, ``deep`` searches for a night.  HYPOTHESIS_PROFILE chooses."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+SLOW_MACHINES = [HealthCheck.too_slow]
+
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=40, suppress_health_check=SLOW_MACHINES)
+settings.register_profile("deep", deadline=None, max_examples=5000, suppress_health_check=SLOW_MACHINES)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
