@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sparse
 
-from pyslide.arrays import IntArray
+from pyslide.arrays import BoolArray, IntArray
 from pyslide.conventions import Conventions
 from pyslide.engine.ragged import (
     ActiveSets,
@@ -46,7 +46,7 @@ def counts(buckets: Buckets, population: int) -> tuple[ActiveSets, IntArray]:
     return unpack(ordered[starts], len(buckets.lengths), population), occurrences
 
 
-def select(active: ActiveSets, kept: IntArray) -> ActiveSets:
+def select(active: ActiveSets, kept: BoolArray) -> ActiveSets:
     """Return the active sets without the entries that a mask leaves out."""
     sizes = np.bincount(active.samples[kept], minlength=active.offsets.size - 1)
     return ActiveSets(offsets_of(sizes), active.neurons[kept])
@@ -128,7 +128,7 @@ def vanilla(
     return unpack(packed[within(packed // population, met, samples, budget)], samples, population)
 
 
-def within_budget(sample: IntArray, met: IntArray, samples: int, budget: int) -> IntArray:
+def within_budget(sample: IntArray, met: IntArray, samples: int, budget: int) -> BoolArray:
     """Return which neurons were met up to the first table after which a sample has its budget."""
     last = int(met.max(initial=0))
     per_table = np.bincount(sample * (last + 1) + met, minlength=samples * (last + 1)).reshape(samples, last + 1)
@@ -137,7 +137,7 @@ def within_budget(sample: IntArray, met: IntArray, samples: int, budget: int) ->
     return met <= stop[sample]
 
 
-def first_in_time(sample: IntArray, met: IntArray, samples: int, budget: int) -> IntArray:
+def first_in_time(sample: IntArray, met: IntArray, samples: int, budget: int) -> BoolArray:
     """Return which neurons are among the first ``budget`` that a sample met, or were there before."""
     order = np.lexsort((met, sample))
     ranks = ranks_in_groups(group_starts(sample[order]), sample.size)

@@ -1,0 +1,115 @@
+"""Gradients flow from active neurons to active neurons, for a batch.
+
+The gradient by a layer's weights is never written out whole.  It is a product of two factors, the errors and the inputs
+of the batch, of which the optimiser multiplies out a few rows at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sparse
+
+from pyslide.arrays import FloatArray, IntArray
+from pyslide.engine.forward import gathered
+from pyslide.engine.ragged import ActiveSets, segment_reduce
+from pyslide.engine.vectors import Batch, is_sparse
+from pyslide.spec.backward import batch_scale as batch_scale  # says something of a batch, not of a sample
+
+
+class Gradient(NamedTuple):
+    """The gradient by one layer, summed over a batch, for the rows that the batch touched.
+
+    A row is a neuron in a layer with tables, an input coordinate in a layer without.
+    """
+
+    rows: IntArray  # (rows,) rising
+    left: Batch  # (rows, B)
+    right: FloatArray  # (B, width): left @ right is the gradient of the rows
+    neurons: IntArray  # (touched neurons,) rising
+    biases: FloatArray  # (touched neurons,)
+
+
+def output_error(probabilities: FloatArray, wanted: FloatArray, offsets: IntArray, convention: str) -> FloatArray:
+    """Return the derivative of each sample's loss by its active logits, flat: p * sum(t) - t, or p - t."""
+    if convention == "maximum_from_zero":
+        return probabilities - wanted
+    mass = segment_reduce(np.add, wanted, offsets, 0.0)
+    return probabilities * np.repeat(mass, np.diff(offsets)) - wanted
+
+
+def touched_columns(matrix: sparse.csr_array) -> tuple[IntArray, sparse.csr_array]:
+    """Return the columns that have an entry, rising, and the transposed matrix without the others."""
+    columns = matrix.tocsc()
+    filled = np.flatnonzero(np.diff(columns.indptr))
+    indptr = np.append(columns.indptr[filled], columns.indptr[-1:])
+    transposed = sparse.csr_array((columns.data, columns.indices, indptr), shape=(filled.size, matrix.shape[0]))
+    return filled, transposed
+
+
+def sampled_gradient(error: FloatArray, active: ActiveSets, inputs: Batch, neurons: int) -> Gradient:
+    """Return the gradient of a layer with tables: rows are the neurons that any sample activated.
+
+    Parameters
+    ----------
+    error : ndarray, shape (active.neurons.size,)
+    active : ActiveSets
+    inputs : Batch, shape (B, d)
+    neurons : int
+        n, of the layer.
+    """
+    errors = sparse.csr_array((error, active.neurons, active.offsets), shape=(active.offsets.size - 1, neurons))
+    rows, left = touched_columns(errors)
+    right = inputs.toarray() if is_sparse(inputs) else inputs
+    return Gradient(rows, left, right, rows, np.asarray(left.sum(axis=1)).astype(error.dtype))
+
+
+def full_gradient(error: FloatArray, inputs: Batch) -> Gradient:
+    """Return the gradient of a layer without tables: rows are the input coordinates that any sample has.
+
+    Parameters
+    ----------
+    error : ndarray, shape (B, n)
+    inputs : Batch, shape (B, d)
+    """
+    everyone = np.arange(error.shape[1])
+    if is_sparse(inputs):
+        rows, left = touched_columns(inputs)
+    else:
+        rows, left = np.arange(inputs.shape[1]), inputs.T
+    return Gradient(rows, left, error, everyone, error.sum(axis=0))
+
+
+def sampled_input_error(error: FloatArray, weights: FloatArray, active: ActiveSets, inputs: Batch) -> Batch:
+    """Return the derivatives by the inputs of a layer with tables, for the inputs' entries only."""
+    spans = [slice(*active.offsets[sample : sample + 2]) for sample in range(active.offsets.size - 1)]
+    if not is_sparse(inputs):
+        below = np.empty(inputs.shape, dtype=weights.dtype)
+        for sample, span in enumerate(spans):
+            below[sample] = error[span] @ gathered(weights, active.neurons[span])  # (s,) @ (s, d)
+        return below
+    below = inputs.copy()
+    for sample, span in enumerate(spans):
+        entries = slice(*inputs.indptr[sample : sample + 2])
+        block = weights[np.ix_(active.neurons[span], inputs.indices[entries])]  # (s, entries)
+        below.data[entries] = error[span] @ block
+    return below
+
+
+def full_input_error(error: FloatArray, weights: FloatArray, inputs: Batch) -> Batch:
+    """Return the derivatives by the inputs of a layer without tables, for the inputs' entries only."""
+    if not is_sparse(inputs):
+        return error @ weights  # (B, n) @ (n, d)
+    below = inputs.copy()
+    for sample in range(inputs.shape[0]):
+        entries = slice(*inputs.indptr[sample : sample + 2])
+        below.data[entries] = error[sample] @ weights[:, inputs.indices[entries]]
+    return below
+
+
+def through_relu(error: Batch, outputs: Batch) -> FloatArray:
+    """Return the error below a ReLU: dense for dense outputs, flat for the entries of sparse ones."""
+    if is_sparse(outputs):
+        return error.data * (outputs.data > 0)
+    return error * (outputs > 0)
