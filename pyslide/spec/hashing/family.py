@@ -35,10 +35,15 @@ def hashed_entries(vector: SparseVector, dense_input: str) -> SparseVector:
 
 
 def code_range(family: Family, conventions: Conventions) -> int:
-    """Return m, the number of values of a code; borrowed codes that are shifted by their attempt need more."""
+    """Return m, the number of values of a code; borrowed codes that are shifted by their attempt need more.
+
+    Where filled bins lend in their turn (question 5) a code can be shifted by each of the other C-1 bins.
+    """
     densified = isinstance(family, DensifiedWinnerTakeAllParameters | MinHashParameters)
     if densified and conventions.borrowed_code == "shifted_by_attempt":
-        return family.code_range * (int(family.probes.shape[1]) + 1)  # type: ignore[union-attr]
+        attempts = int(family.probes.shape[1])  # type: ignore[union-attr]
+        borrowings = max(1, family.code_count - 1) if conventions.donor == "densified_so_far" else 1
+        return family.code_range * (attempts * borrowings + 1)
     return family.code_range
 
 

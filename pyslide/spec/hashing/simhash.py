@@ -20,6 +20,11 @@ def projection_sums(vector: SparseVector, parameters: SimHashParameters) -> Floa
     Returns
     -------
     ndarray of float64, shape (C,)
+
+    Raises
+    ------
+    OverflowError
+        If a partial sum leaves the range of float64 (values near 1e308).
     """
     dense = to_dense(vector)
     products = dense[parameters.coordinates] * parameters.coefficients  # (C, s)
