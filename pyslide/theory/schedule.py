@@ -43,8 +43,10 @@ def schedule_iterations(count: int, first_interval: float, decay: float) -> Floa
         raise OutOfRangeError(f"decay: expected a finite number, got {decay}")
     if decay == 0:
         return first_interval * rebuilds.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = first_interval * (np.expm1(decay * rebuilds) / np.expm1(decay))
+    # In units of the largest term no power overflows; a sum does only if it is itself too large.
+    largest = np.maximum(decay * (rebuilds - 1), 0.0)
+    with np.errstate(over="ignore"):
+        sums = first_interval * np.exp(largest) * (np.expm1(-abs(decay) * rebuilds) / np.expm1(-abs(decay)))
     if not np.isfinite(sums).all():
         first = int(np.argmin(np.isfinite(sums))) + 1
         raise OutOfRangeError(f"count: expected sums below 1.8e308, got a larger one at t={first}")
