@@ -8,10 +8,11 @@ results are fractions of 1; the repository prints them times 100.
 
 References
 ----------
-.. [1] Bhatia, Dahiya, Jain, Kar, Mittal, Prabhu, Varma, "The Extreme Classification Repository: Multi-label
-   Datasets and Code", section "Performance Metrics".
-.. [2] Jain, Prabhu, Varma, "Extreme Multi-label Loss Functions for Recommendation, Tagging, Ranking and Other
-   Missing Label Applications", KDD 2016.
+Bhatia, Dahiya, Jain, Kar, Mittal, Prabhu, Varma, "The Extreme Classification Repository: Multi-label Datasets
+and Code", section "Performance Metrics".
+
+Jain, Prabhu, Varma, "Extreme Multi-label Loss Functions for Recommendation, Tagging, Ranking and Other
+Missing Label Applications", KDD 2016.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def top_k(scores: FloatArray, k: int) -> npt.NDArray[np.int64]:
 
 
 def precision_at_k(ranked: IntArray, labels: csr_array, k: int) -> float:
-    """P@k: which fraction of the first k places hits a label ([1]_).
+    """P@k: which fraction of the first k places hits a label (Extreme Classification Repository).
 
     A place that is not filled is a miss, and so is every place of a row without labels: the sum over the rows of
     (hits among the first k) / k, divided by the number of rows.
@@ -106,7 +107,7 @@ def recall_at_k(ranked: IntArray, labels: csr_array, k: int) -> float:
 
 
 def ndcg_at_k(ranked: IntArray, labels: csr_array, k: int) -> float:
-    """nDCG@k: hits discounted by 1 / log2(place + 1), over what the best ranking would get ([1]_).
+    """nDCG@k: hits discounted by 1 / log2(place + 1), over what the best ranking would get.
 
     The best ranking of a row has its labels at the first min(k, number of labels) places, places counted from 1.
     A row without labels adds 0 and counts.  Parameters and errors as for `precision_at_k`.
@@ -118,7 +119,7 @@ def ndcg_at_k(ranked: IntArray, labels: csr_array, k: int) -> float:
 
 
 def propensities(train_labels: csr_array, a: float = 0.55, b: float = 1.5) -> npt.NDArray[np.float64]:
-    """Estimate how likely it is that a relevant label was recorded ([2]_, section 4).
+    """Estimate how likely it is that a relevant label was recorded (Jain et al. 2016, section 4).
 
     p_l = 1 / (1 + C * (N_l + b)^-a) with C = (ln N - 1) * (b + 1)^a, N rows of which N_l have the label.
 
@@ -127,7 +128,7 @@ def propensities(train_labels: csr_array, a: float = 0.55, b: float = 1.5) -> np
     train_labels : csr_array, shape (N, n_labels)
         The labels of the training set; N >= 3, since C is negative below e.
     a, b : float
-        A and B of [2]_, not negative: 0.5 and 0.4 for Wikipedia, 0.6 and 2.6 for Amazon, 0.55 and 1.5 elsewhere.
+        A and B of Jain et al., not negative: 0.5 and 0.4 for Wikipedia, 0.6 and 2.6 for Amazon, 0.55 and 1.5 elsewhere.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def propensities(train_labels: csr_array, a: float = 0.55, b: float = 1.5) -> np
 def propensity_scored_precision_at_k(
     ranked: IntArray, labels: csr_array, label_propensities: FloatArray, k: int
 ) -> float:
-    """PSP@k: precision in which a hit of label l weighs 1 / p_l, over the best that any ranking could get ([2]_).
+    """PSP@k: precision in which a hit of label l weighs 1 / p_l, over the best that any could get (Jain et al. 2016).
 
     Numerator and denominator are both summed over the rows before the division, as in the repository's scripts; it
     is not the mean of the rows' ratios.

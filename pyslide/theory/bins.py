@@ -71,9 +71,7 @@ def bin_law(equal: float, first: int, second: int, either: int, dimension: int, 
     both_empty = missing_probability(either, dimension, bin_size)
     occupied = 1 - first_empty - second_empty + both_empty
     # Rounding must not turn "never" into a tiny negative probability.
-    return BinLaw(
-        equal, max(0.0, occupied - equal), first_empty - both_empty, second_empty - both_empty, both_empty
-    )
+    return BinLaw(equal, max(0.0, occupied - equal), first_empty - both_empty, second_empty - both_empty, both_empty)
 
 
 def shared_win_probability(x: FloatArray, y: FloatArray, absent: int, bin_size: int) -> float:

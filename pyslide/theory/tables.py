@@ -56,9 +56,7 @@ def fifo_retained(capacity: int, arrivals: int) -> IntArray:
     return np.arange(max(0, count - as_count(capacity, "capacity", 1)), count, dtype=np.int64)
 
 
-def expected_bucket_load(
-    neurons: int, key_probabilities: npt.ArrayLike, capacity: int | None = None
-) -> FloatArray:
+def expected_bucket_load(neurons: int, key_probabilities: npt.ArrayLike, capacity: int | None = None) -> FloatArray:
     """Return the expected number of members of a bucket.
 
     Without a capacity N * q; with one E[min(X, R)] = sum_{r=1..R} Pr[X >= r] for a binomial X of N and q, which needs

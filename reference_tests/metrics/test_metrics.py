@@ -42,8 +42,7 @@ def naive_precision(ranked, truth, k):
 
 def naive_recall(ranked, truth, k):
     of_rows = [
-        len(set(row[:k]) & labels) / len(labels) if labels else 0.0
-        for row, labels in zip(ranked, truth, strict=True)
+        len(set(row[:k]) & labels) / len(labels) if labels else 0.0 for row, labels in zip(ranked, truth, strict=True)
     ]
     return sum(of_rows) / len(of_rows)
 

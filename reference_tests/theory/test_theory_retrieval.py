@@ -72,9 +72,7 @@ class TestExactly:
 
     def test_one_hit_is_the_union(self):
         p = np.linspace(0, 1, 33)
-        np.testing.assert_allclose(
-            hard_threshold_inclusion(p, 5, 40, 1), union_inclusion(p, 5, 40), rtol=1e-12, atol=0
-        )
+        np.testing.assert_allclose(hard_threshold_inclusion(p, 5, 40, 1), union_inclusion(p, 5, 40), rtol=1e-12, atol=0)
 
 
 class TestTinyProbabilities:

@@ -151,9 +151,7 @@ class TestRetrieval:
 
 
 class TestUniformActiveCount:
-    @pytest.mark.parametrize(
-        ("policy", "members_law"), [("fifo", last_arrivals), ("reservoir", reservoirs)]
-    )
+    @pytest.mark.parametrize(("policy", "members_law"), [("fifo", last_arrivals), ("reservoir", reservoirs)])
     @pytest.mark.parametrize("capacity", [1, 2])
     def test_equals_the_enumeration(self, policy, members_law, capacity):
         per_table = np.array(enumerated_retrieval([0.25] * 5, capacity, members_law))
