@@ -74,7 +74,8 @@ PACKINGS = {
 def key_limit(codes_per_table: int, base: int, packing: str) -> int:
     """Return the number of keys that a packing of K digits can give, 0 to the limit minus 1."""
     if packing == "natural_log_bits":
-        return 1 + natural_log_bits_key(np.full(codes_per_table, base - 1), base)
+        bits = max(1, floor(log(base)))
+        return min(2**32, 1 + sum((base - 1) << (place * bits) for place in range(codes_per_table)))
     if packing == "whole_bits":
         return int(2 ** (base - 1).bit_length()) ** codes_per_table
     return int(base**codes_per_table)

@@ -22,7 +22,7 @@ EMPTY_BUCKET = Bucket((), 0)
 """What a key that nobody has gives."""
 
 Table = Mapping[int, Bucket]
-"""The buckets of one table by key; empty ones are left out."""
+"""The buckets of one table by key; those without arrivals are left out."""
 
 
 def insert_fifo(bucket: Bucket, neuron: int, capacity: int, uniform: float) -> Bucket:

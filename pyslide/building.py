@@ -1,0 +1,88 @@
+"""From settings and a seed to a network with its tables (Algorithm 1, lines 2 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from pyslide.arrays import FloatArray
+from pyslide.conventions import Conventions
+from pyslide.engine.network import Layer, LayerTables, Network, new_layer, rebuild
+from pyslide.engine.tables import empty_tables
+from pyslide.randomness import draw_family, draw_multipliers, draw_permutation, draw_uniforms, draw_weights
+from pyslide.settings import Hashing, LayerSettings
+
+
+def build_tables(generator: Generator, hashing: Hashing, dimension: int, conventions: Conventions) -> LayerTables:
+    """Draw the hash functions of a layer; nobody is in its tables yet."""
+    return LayerTables(
+        draw_family(generator, hashing, dimension, conventions),
+        hashing.codes_per_table,
+        hashing.table_bits,
+        draw_multipliers(generator, hashing.tables),
+        hashing.capacity,
+        hashing.sampling,
+        empty_tables(hashing.table_bits),
+    )
+
+
+def draw_layer_weights(
+    generator: Generator, neurons: int, dimension: int, scale: float, dtype: npt.DTypeLike
+) -> FloatArray:
+    """Draw a layer's weights, shape (n, d), by input coordinate: the same numbers with tables and without."""
+    return draw_weights(generator, (dimension, neurons), scale, dtype).T
+
+
+def build_network(
+    layers: Sequence[LayerSettings],
+    dimension: int,
+    conventions: Conventions,
+    weight_generator: Generator,
+    function_generator: Generator,
+    dtype: npt.DTypeLike = np.float32,
+) -> Network:
+    """Build a network whose tables are still empty.
+
+    Parameters
+    ----------
+    layers : sequence of LayerSettings
+        From the first hidden layer to the output.
+    dimension : int
+        The number of features.
+    conventions : Conventions
+    weight_generator, function_generator : Generator
+        Streams for the weights and for the hash functions: the same weights start networks with other tables.
+    dtype : dtype
+    """
+    built: list[Layer] = []
+    for settings in layers:
+        weights = draw_layer_weights(weight_generator, settings.neurons, dimension, settings.initial_scale, dtype)
+        tables = None
+        if settings.hashing is not None:
+            tables = build_tables(function_generator, settings.hashing, dimension, conventions)
+        built.append(new_layer(weights, np.zeros(settings.neurons, dtype=dtype), tables))
+        dimension = settings.neurons
+    return Network(built)
+
+
+def rebuild_layer(
+    layer: Layer,
+    hashing: Hashing,
+    conventions: Conventions,
+    generator: Generator,
+    *,
+    new_functions: bool,
+) -> None:
+    """Rebuild a layer's tables with fresh draws, under new hash functions where asked for."""
+    if layer.tables is None:
+        return
+    family = draw_family(generator, hashing, layer.weights.shape[1], conventions) if new_functions else None
+    random_slots = conventions.bucket_policy.startswith("reservoir")
+    shape = (hashing.tables, layer.neurons)
+    uniforms = draw_uniforms(generator, shape) if random_slots else np.broadcast_to(0.0, shape)
+    given = conventions.insertion_order == "given_order"
+    order = draw_permutation(generator, layer.neurons) if given else np.arange(layer.neurons)
+    rebuild(layer, order, uniforms, conventions, family)
