@@ -25,7 +25,7 @@ def union(buckets: Sequence[IntArray]) -> IntArray:
 
 def intersection(buckets: Sequence[IntArray]) -> IntArray:
     """Return the neurons that occur in every bucket: Algorithm 2 as printed, an erratum."""
-    return reduce(np.intersect1d, buckets) if buckets else NOBODY
+    return np.unique(reduce(np.intersect1d, buckets)) if buckets else NOBODY
 
 
 def read_to_budget(buckets: Sequence[IntArray], budget: int, vanilla_stop: str, already: IntArray) -> list[IntArray]:
