@@ -235,6 +235,12 @@ class TestRefusals:
         with pytest.raises(OrderError, match="rise strictly"):
             metric(RANKED, doubled, 1)
 
+    def test_a_label_outside_the_matrix(self, metric):
+        damaged = as_labels(TRUTH)
+        damaged.indices[-1] = 5
+        with pytest.raises(OutOfRangeError, match=r"column indices in 0\.\.4"):
+            metric(RANKED, damaged, 1)
+
     def test_no_rows(self, metric):
         with pytest.raises(ShapeError, match="at least one row"):
             metric(np.empty((0, 3), dtype=np.int64), as_labels([]), 1)

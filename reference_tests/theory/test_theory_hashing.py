@@ -145,6 +145,11 @@ class TestSimHash:
         assert law.only_second_zero == float(expected[1, 0] + expected[-1, 0]) == 0.25
         assert law.only_first_zero == 0
 
+    @pytest.mark.parametrize("values", [[1e16, 1.0, -1e16], [1.0, 1e16, -1e16], [1e16, -1e16, 1.0]])
+    def test_absorbed_values_still_break_ties(self, values):
+        # In whatever order floats are added, one of the three loses its 1 and looks like a tie.
+        assert sparse_sign_collision(values, [1.0, 2.0, 4.0], 3).only_first_zero == 0
+
     def test_refusals(self):
         with pytest.raises(ShapeError, match="y"):
             sparse_sign_collision([1.0, 2.0], [1.0], 1)
