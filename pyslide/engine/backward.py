@@ -12,8 +12,9 @@ import numpy as np
 import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, IntArray
-from pyslide.engine.forward import gathered
+from pyslide.engine.forward import gathered, sample_groups, scratch_for
 from pyslide.engine.ragged import ActiveSets, segment_reduce
+from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, is_sparse
 from pyslide.spec.backward import batch_scale as batch_scale  # says something of a batch, not of a sample
 
@@ -81,20 +82,38 @@ def full_gradient(error: FloatArray, inputs: Batch) -> Gradient:
     return Gradient(rows, left, error, everyone, error.sum(axis=0))
 
 
-def sampled_input_error(error: FloatArray, weights: FloatArray, active: ActiveSets, inputs: Batch) -> Batch:
+def sampled_input_error(
+    error: FloatArray, weights: FloatArray, active: ActiveSets, inputs: Batch, threads: Threads = SERIAL
+) -> Batch:
     """Return the derivatives by the inputs of a layer with tables, for the inputs' entries only."""
-    spans = [slice(*active.offsets[sample : sample + 2]) for sample in range(active.offsets.size - 1)]
-    if not is_sparse(inputs):
-        below = np.empty(inputs.shape, dtype=weights.dtype)
-        for sample, span in enumerate(spans):
-            below[sample] = error[span] @ gathered(weights, active.neurons[span])  # (s,) @ (s, d)
-        return below
     below = inputs.copy()
-    for sample, span in enumerate(spans):
-        entries = slice(*inputs.indptr[sample : sample + 2])
-        block = weights[np.ix_(active.neurons[span], inputs.indices[entries])]  # (s, entries)
-        below.data[entries] = error[span] @ block
+    write = sparse_input_errors if is_sparse(inputs) else dense_input_errors
+
+    def group_errors(group: range) -> None:
+        write(error, weights, active, group, below)
+
+    threads.map(group_errors, sample_groups(active.offsets.size - 1))
     return below
+
+
+def dense_input_errors(
+    error: FloatArray, weights: FloatArray, active: ActiveSets, group: range, below: FloatArray
+) -> None:
+    """Write the derivatives by all inputs of some samples."""
+    scratch = scratch_for(weights, active)
+    for sample in group:
+        block = gathered(weights, active.of(sample), scratch)
+        below[sample] = error[slice(*active.offsets[sample : sample + 2])] @ block  # (s,) @ (s, d)
+
+
+def sparse_input_errors(
+    error: FloatArray, weights: FloatArray, active: ActiveSets, group: range, below: Batch
+) -> None:
+    """Write the derivatives by the entries of the inputs of some samples."""
+    for sample in group:
+        entries = slice(*below.indptr[sample : sample + 2])
+        block = weights[np.ix_(active.of(sample), below.indices[entries])]  # (s, entries)
+        below.data[entries] = error[slice(*active.offsets[sample : sample + 2])] @ block
 
 
 def full_input_error(error: FloatArray, weights: FloatArray, inputs: Batch) -> Batch:

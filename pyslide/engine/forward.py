@@ -7,7 +7,11 @@ import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.engine.ragged import ActiveSets, segment_reduce
+from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, is_sparse
+
+SAMPLE_GROUP = 8
+"""Samples that a thread takes at a time."""
 
 
 def all_preactivations(weights: FloatArray, biases: FloatArray, inputs: Batch) -> FloatArray:
@@ -15,15 +19,32 @@ def all_preactivations(weights: FloatArray, biases: FloatArray, inputs: Batch) -
     return np.asarray(inputs @ weights.T) + biases
 
 
-def gathered(weights: FloatArray, neurons: IntArray) -> FloatArray:
-    """Return the weights of some neurons, shape (s, d): one copy of whole rows."""
-    return weights.take(neurons, axis=0, mode="clip")
+def gathered(weights: FloatArray, neurons: IntArray, scratch: FloatArray) -> FloatArray:
+    """Return the weights of some neurons, shape (s, d), copied row by row into scratch memory that is used again.
+
+    New memory for every sample would cost more than the copy: the system clears each page first.
+    """
+    block = scratch[: neurons.size]
+    weights.take(neurons, axis=0, out=block, mode="clip")
+    return block
 
 
-def preactivations(weights: FloatArray, biases: FloatArray, active: ActiveSets, inputs: Batch) -> FloatArray:
+def scratch_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
+    """Return memory for the weights of the largest active set."""
+    return np.empty((int(active.sizes.max(initial=0)), weights.shape[1]), dtype=weights.dtype)
+
+
+def sample_groups(samples: int) -> list[range]:
+    """Return the samples of a batch in the groups that threads take."""
+    return [range(start, min(start + SAMPLE_GROUP, samples)) for start in range(0, samples, SAMPLE_GROUP)]
+
+
+def preactivations(
+    weights: FloatArray, biases: FloatArray, active: ActiveSets, inputs: Batch, threads: Threads = SERIAL
+) -> FloatArray:
     """Return w_a . x + b_a for each sample's active neurons, flat.
 
-    One gather and one matrix-vector product a sample: the gathered block stays in the cache.
+    One gather and one product a sample: the gathered block stays in the cache.
 
     Parameters
     ----------
@@ -31,25 +52,41 @@ def preactivations(weights: FloatArray, biases: FloatArray, active: ActiveSets, 
     biases : ndarray, shape (n,)
     active : ActiveSets
     inputs : Batch, shape (B, d)
+    threads : Threads
 
     Returns
     -------
     ndarray, shape (active.neurons.size,)
     """
     sums = np.empty(active.neurons.size, dtype=weights.dtype)
-    for sample in range(active.offsets.size - 1):
-        span = slice(active.offsets[sample], active.offsets[sample + 1])
-        sums[span] = active_products(weights, active.neurons[span], inputs, sample)
+    products = sparse_products if is_sparse(inputs) else dense_products
+
+    def group_sums(group: range) -> None:
+        products(weights, active, inputs, group, sums)
+
+    threads.map(group_sums, sample_groups(active.offsets.size - 1))
     sums += biases[active.neurons]
     return sums
 
 
-def active_products(weights: FloatArray, neurons: IntArray, inputs: Batch, sample: int) -> FloatArray:
-    """Return w_a . x for one sample's active neurons, shape (s,); only entries of a sparse input are multiplied."""
-    if not is_sparse(inputs):
-        return gathered(weights, neurons) @ inputs[sample]  # (s, d) @ (d,)
-    entries = slice(inputs.indptr[sample], inputs.indptr[sample + 1])
-    return weights[np.ix_(neurons, inputs.indices[entries])] @ inputs.data[entries]  # (s, entries) @ (entries,)
+def dense_products(
+    weights: FloatArray, active: ActiveSets, inputs: FloatArray, group: range, sums: FloatArray
+) -> None:
+    """Write w_a . x for the active neurons of some samples; `numpy.vecdot` starts no threads of its own."""
+    scratch = scratch_for(weights, active)
+    for sample in group:
+        block = gathered(weights, active.of(sample), scratch)
+        np.vecdot(block, inputs[sample], out=sums[slice(*active.offsets[sample : sample + 2])])  # (s, d) . (d,)
+
+
+def sparse_products(
+    weights: FloatArray, active: ActiveSets, inputs: Batch, group: range, sums: FloatArray
+) -> None:
+    """Write w_a . x for the active neurons of some samples; only the entries of the inputs are multiplied."""
+    for sample in group:
+        entries = slice(*inputs.indptr[sample : sample + 2])
+        block = weights[np.ix_(active.of(sample), inputs.indices[entries])]  # (s, entries)
+        sums[slice(*active.offsets[sample : sample + 2])] = np.vecdot(block, inputs.data[entries])
 
 
 def relu(sums: FloatArray) -> FloatArray:

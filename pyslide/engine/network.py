@@ -11,7 +11,8 @@ from pyslide.conventions import Conventions
 from pyslide.engine.hashing import code_range, hash_codes
 from pyslide.engine.keys import bucket_keys
 from pyslide.engine.optimizer import Weights
-from pyslide.engine.tables import Buckets, Tables, build_tables, query_tables
+from pyslide.engine.tables import Buckets, Tables, build_tables, empty_tables, query_tables
+from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, append_coordinate, row_slices
 from pyslide.parameters import Family
 from pyslide.spec.sampling import Sampling
@@ -114,15 +115,18 @@ def keys_of(
     return keys, int(failures.sum())
 
 
-def neuron_keys(layer: Layer, tables: LayerTables, conventions: Conventions) -> tuple[IntArray, int]:
+def neuron_keys(
+    layer: Layer, tables: LayerTables, conventions: Conventions, threads: Threads = SERIAL
+) -> tuple[IntArray, int]:
     """Return the keys of all neurons by the hash of their weights, shape (N, L), and the densification failures."""
     keys = np.empty((tables.multipliers.size, layer.neurons), dtype=np.uint32)  # a bucket number has 32 bits at most
-    failures = 0
-    for rows in row_slices(layer.neurons, HASHED_ROWS):
-        part, failed = keys_of(layer.weights[rows], layer.biases[rows], tables, conventions)
+
+    def hash_rows(rows: slice) -> int:
+        part, failures = keys_of(layer.weights[rows], layer.biases[rows], tables, conventions)
         keys[:, rows] = part.T
-        failures += failed
-    return keys.T, failures
+        return failures
+
+    return keys.T, sum(threads.map(hash_rows, row_slices(layer.neurons, HASHED_ROWS)))
 
 
 def input_keys(inputs: Batch, tables: LayerTables, conventions: Conventions) -> IntArray:
@@ -131,7 +135,12 @@ def input_keys(inputs: Batch, tables: LayerTables, conventions: Conventions) -> 
 
 
 def rebuild(
-    layer: Layer, order: IntArray, uniforms: FloatArray, conventions: Conventions, family: Family | None = None
+    layer: Layer,
+    order: IntArray,
+    uniforms: FloatArray,
+    conventions: Conventions,
+    family: Family | None = None,
+    threads: Threads = SERIAL,
 ) -> None:
     """Hash every neuron of a layer anew and rebuild its tables, in place (section 4.2).
 
@@ -146,16 +155,18 @@ def rebuild(
     conventions : Conventions
     family : Family, optional
         New hash functions (question 22).
+    threads : Threads
     """
     tables = layer.tables
     if tables is None:
         return
     if family is not None:
         tables.family = family
-    keys, tables.densification_failures = neuron_keys(layer, tables, conventions)
+    tables.tables = empty_tables(tables.table_bits)  # the old members go before the new ones come
+    keys, tables.densification_failures = neuron_keys(layer, tables, conventions, threads)
     arrival = order if conventions.insertion_order == "given_order" else np.arange(layer.neurons)
     tables.tables = build_tables(
-        keys, arrival, tables.capacity, uniforms, conventions.bucket_policy, tables.table_bits
+        keys, arrival, tables.capacity, uniforms, conventions.bucket_policy, tables.table_bits, threads
     )
 
 

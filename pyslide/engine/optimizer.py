@@ -9,6 +9,7 @@ import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
+from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, is_sparse, row_slices
 from pyslide.spec.optimizer import Optimizer as Optimizer  # the same settings
 
@@ -108,6 +109,7 @@ def update_rows(
     steps: int,
     optimizer: Optimizer,
     conventions: Conventions,
+    threads: Threads = SERIAL,
 ) -> None:
     """Move the touched rows, or all of them (question 16), in place.
 
@@ -128,10 +130,13 @@ def update_rows(
     if conventions.adam_rows == "every_weight" and rows.size < count:
         left = spread(left, rows, count)
         rows = np.arange(count)
-    for chunk in row_slices(rows.size, max(1, CACHE_NUMBERS // width)):
+
+    def move(chunk: slice) -> None:
         part = gradient_rows(left, right, chunk)
         place = chunk if rows.size == count else rows[chunk]  # all rows: no gather
         update_chunk(weights, place, part, steps, optimizer, conventions)
+
+    threads.map(move, row_slices(rows.size, max(1, CACHE_NUMBERS // width)))
 
 
 def spread(left: Batch, rows: IntArray, count: int) -> Batch:

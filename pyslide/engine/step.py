@@ -26,6 +26,7 @@ from pyslide.engine.network import Layer, Network, retrieve
 from pyslide.engine.optimizer import Optimizer, update_biases, update_rows
 from pyslide.engine.ragged import ActiveSets
 from pyslide.engine.sampling import active_sets, label_sets, nobody
+from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch
 
 
@@ -83,13 +84,18 @@ def choose_active(
 
 
 def layer_forward(
-    layer: Layer, inputs: Batch, labels: ActiveSets, draws: Draws, conventions: Conventions
+    layer: Layer,
+    inputs: Batch,
+    labels: ActiveSets,
+    draws: Draws,
+    conventions: Conventions,
+    threads: Threads = SERIAL,
 ) -> LayerPass:
     """Return what one layer does for a batch."""
     active = choose_active(layer, inputs, labels, draws, conventions)
     if active is None:
         return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs))
-    return LayerPass(inputs, active, preactivations(layer.weights, layer.biases, active, inputs))
+    return LayerPass(inputs, active, preactivations(layer.weights, layer.biases, active, inputs, threads))
 
 
 def forward(
@@ -98,6 +104,7 @@ def forward(
     labels: sparse.csr_array,
     draws: Sequence[Draws],
     conventions: Conventions,
+    threads: Threads = SERIAL,
 ) -> BatchPass:
     """Return the forward pass of a batch.
 
@@ -110,12 +117,13 @@ def forward(
     draws : sequence of Draws, one a layer
         For a layer without tables it is not read.
     conventions : Conventions
+    threads : Threads
     """
     inputs, none, own = features, nobody(features.shape[0]), label_sets(labels)
     passes: list[LayerPass] = []
     for depth, layer in enumerate(network.layers):
         last = depth == len(network.layers) - 1
-        passes.append(layer_forward(layer, inputs, own if last else none, draws[depth], conventions))
+        passes.append(layer_forward(layer, inputs, own if last else none, draws[depth], conventions, threads))
         if not last:
             inputs = hidden_output(passes[-1].sums, passes[-1].active, layer.neurons)
     return finish_pass(tuple(passes), own, network.layers[-1].neurons, conventions)
@@ -138,16 +146,20 @@ def layer_backward(layer: Layer, layer_pass: LayerPass, error: FloatArray) -> Gr
     return sampled_gradient(error, layer_pass.active, layer_pass.inputs, layer.neurons)
 
 
-def error_below(layer: Layer, layer_pass: LayerPass, error: FloatArray) -> FloatArray:
+def error_below(
+    layer: Layer, layer_pass: LayerPass, error: FloatArray, threads: Threads = SERIAL
+) -> FloatArray:
     """Return the derivatives by the sums of the layer below."""
     if layer_pass.active is None:
         below = full_input_error(error, layer.weights, layer_pass.inputs)
     else:
-        below = sampled_input_error(error, layer.weights, layer_pass.active, layer_pass.inputs)
+        below = sampled_input_error(error, layer.weights, layer_pass.active, layer_pass.inputs, threads)
     return through_relu(below, layer_pass.inputs)
 
 
-def backward(network: Network, batch_pass: BatchPass, conventions: Conventions) -> tuple[Gradient, ...]:
+def backward(
+    network: Network, batch_pass: BatchPass, conventions: Conventions, threads: Threads = SERIAL
+) -> tuple[Gradient, ...]:
     """Return the gradients of a batch, one for each layer."""
     samples = batch_pass.active.offsets.size - 1
     error = output_error(
@@ -160,15 +172,20 @@ def backward(network: Network, batch_pass: BatchPass, conventions: Conventions) 
         layer, layer_pass = network.layers[depth], batch_pass.layers[depth]
         gradients.append(layer_backward(layer, layer_pass, error))
         if depth:
-            error = error_below(layer, layer_pass, error)
+            error = error_below(layer, layer_pass, error, threads)
     return tuple(gradients[::-1])
 
 
 def update_layer(
-    layer: Layer, gradient: Gradient, steps: int, optimizer: Optimizer, conventions: Conventions
+    layer: Layer,
+    gradient: Gradient,
+    steps: int,
+    optimizer: Optimizer,
+    conventions: Conventions,
+    threads: Threads = SERIAL,
 ) -> None:
     """Move a layer's weights and biases, in place."""
-    update_rows(layer.rows, gradient.rows, gradient.left, gradient.right, steps, optimizer, conventions)
+    update_rows(layer.rows, gradient.rows, gradient.left, gradient.right, steps, optimizer, conventions, threads)
     update_biases(layer.bias_rows, gradient.neurons, gradient.biases, steps, optimizer, conventions)
 
 
@@ -179,6 +196,7 @@ def training_step(
     draws: Sequence[Draws],
     optimizer: Optimizer,
     conventions: Conventions,
+    threads: Threads = SERIAL,
 ) -> StepResult:
     """Train a network on one batch, in place, and return every intermediate stage.
 
@@ -190,10 +208,11 @@ def training_step(
     draws : sequence of Draws, one a layer
     optimizer : Optimizer
     conventions : Conventions
+    threads : Threads
     """
-    batch_pass = forward(network, features, labels, draws, conventions)
-    gradients = backward(network, batch_pass, conventions)
+    batch_pass = forward(network, features, labels, draws, conventions, threads)
+    gradients = backward(network, batch_pass, conventions, threads)
     network.steps += 1
     for layer, gradient in zip(network.layers, gradients, strict=True):
-        update_layer(layer, gradient, network.steps, optimizer, conventions)
+        update_layer(layer, gradient, network.steps, optimizer, conventions, threads)
     return StepResult(batch_pass, gradients, float(batch_pass.losses.mean()))

@@ -12,6 +12,7 @@ import numpy as np
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.engine.ragged import contains, distinct, group_starts, offsets_of, ranks_in_groups, spans
+from pyslide.engine.threads import SERIAL, Threads
 
 
 class Tables(NamedTuple):
@@ -213,7 +214,13 @@ def join(parts: list[Tables]) -> Tables:
 
 
 def build_tables(
-    keys: IntArray, order: IntArray, capacity: int, uniforms: FloatArray, bucket_policy: str, table_bits: int
+    keys: IntArray,
+    order: IntArray,
+    capacity: int,
+    uniforms: FloatArray,
+    bucket_policy: str,
+    table_bits: int,
+    threads: Threads = SERIAL,
 ) -> Tables:
     """Return the tables that hold neuron a under ``keys[a, t]`` for all a and t, one table after the other.
 
@@ -227,13 +234,15 @@ def build_tables(
         Draws by table and neuron.
     bucket_policy : str
     table_bits : int
+    threads : Threads
     """
-    parts = []
-    for table in range(keys.shape[1]):
+    empty = empty_tables(table_bits, np.int32 if order.size < 2**31 else np.int64)
+
+    def one_table(table: int) -> Tables:
         addresses = keys[order, table].astype(np.int64) + (table << table_bits)
-        empty = empty_tables(table_bits, np.int32 if order.size < 2**31 else np.int64)
-        parts.append(insert_all(empty, addresses, order, capacity, uniforms[table][order], bucket_policy))
-    return join(parts)
+        return insert_all(empty, addresses, order, capacity, uniforms[table][order], bucket_policy)
+
+    return join(threads.map(one_table, range(keys.shape[1])))
 
 
 def query_tables(tables: Tables, keys: IntArray) -> Buckets:

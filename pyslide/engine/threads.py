@@ -1,0 +1,40 @@
+"""Several cores for one batch: independent parts of a station run side by side.
+
+NumPy and SciPy release the interpreter's lock inside gathers, products and sorts.  Parts write to places of their own
+and are cut in the same way whatever the number of threads, so that it does not change a single bit of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+class Threads:
+    """So many threads, kept from one station to the next; one thread is none besides the caller's.
+
+    Parameters
+    ----------
+    count : int
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+
+    def map(self, function: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
+        """Return the results for all parts, in their order; an error in one of them is raised here."""
+        return list(map(function, parts) if self._pool is None else self._pool.map(function, parts))
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+SERIAL = Threads(1)
+"""Everything in the caller's thread."""
