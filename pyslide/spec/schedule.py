@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import ceil, exp, fsum
 
+from pyslide.errors import OutOfRangeError
+
 
 def rebuild_time(count: int, first_interval: float, growth: float) -> float:
     """Return sum_{i=0}^{t-1} N0 * exp(lambda * i), when the t-th rebuild is due (section 4.2).
@@ -26,7 +28,17 @@ def rebuild_step(count: int, first_interval: float, growth: float) -> int:
 
 
 def rebuilds_due(steps: int, first_interval: float, growth: float) -> int:
-    """Return how many rebuilds are due after so many steps; a step that brings the number up is followed by one."""
+    """Return how many rebuilds are due after so many steps; a step that brings the number up is followed by one.
+
+    Raises
+    ------
+    OutOfRangeError
+        If the intervals are not positive or shrink: then infinitely many rebuilds can fall on one step.
+    """
+    if not (first_interval > 0 and growth >= 0):
+        raise OutOfRangeError(
+            f"schedule: expected first_interval > 0 and growth >= 0, got {first_interval} and {growth}"
+        )
     count = 0
     while rebuild_step(count + 1, first_interval, growth) <= steps:
         count += 1
