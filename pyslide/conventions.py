@@ -131,8 +131,14 @@ QUESTIONS: tuple[Question, ...] = (
         "maximum_from_zero": "maximum of 0 and the logits, 1e-7 added to the sum; the error is target - output even "
                              "where labels are missing",
     }),
+    Question(24, "padding_weight", "With what weight do random padding neurons enter the softmax?", {
+        "one": "with the same as any other active neuron",
+        "inverse_probability": "with 1 / (their probability of being drawn), so that they stand for all that was not "
+                               "retrieved and the normaliser is an unbiased estimate of the full one",
+    }),
 )  # fmt: skip
-"""Questions 1 to 22 stand in the comparison of implementations; 23 is a fault of the original forward pass."""
+"""Questions 1 to 22 stand in the comparison of implementations; 23 is a fault of the original forward
+pass, 24 a correction that sampled softmax methods make and the paper does not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +174,7 @@ class Conventions:
     query: str = "union"
     rebuild: str = "same_functions"
     softmax: str = "stable"
+    padding_weight: str = "one"
 
     def __post_init__(self) -> None:
         """Refuse an unknown answer before anything is computed with it."""

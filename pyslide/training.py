@@ -286,10 +286,10 @@ def layer_draws(generator: Generator, layer: Layer, pool: IntArray, samples: int
 
 
 def precision_at_1(batch_pass: BatchPass) -> float:
-    """Return the share of samples whose most probable active neuron is a label."""
-    offsets = batch_pass.active.offsets
-    best = segment_reduce(np.maximum, batch_pass.probabilities, offsets, np.inf)
-    leaders = batch_pass.probabilities == np.repeat(best, np.diff(offsets))
+    """Return the share of samples whose active neuron with the largest logit is a label."""
+    offsets, logits = batch_pass.active.offsets, batch_pass.layers[-1].sums.ravel()  # without padding weights
+    best = segment_reduce(np.maximum, logits, offsets, np.inf)
+    leaders = logits == np.repeat(best, np.diff(offsets))
     right: FloatArray = np.where(leaders & (batch_pass.wanted > 0), 1.0, 0.0)
     return float(segment_reduce(np.maximum, right, offsets, 0.0).mean())
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sparse
 
-from pyslide.arrays import BoolArray, IntArray
+from pyslide.arrays import BoolArray, FloatArray, IntArray
 from pyslide.conventions import Conventions
 from pyslide.engine.ragged import (
     ActiveSets,
@@ -196,6 +199,13 @@ def sample(
             return union(buckets, population)
 
 
+class Chosen(NamedTuple):
+    """The active sets of a batch, and those among them that are not random padding."""
+
+    active: ActiveSets
+    selected: ActiveSets
+
+
 def active_sets(
     buckets: Buckets,
     order: IntArray,
@@ -204,7 +214,7 @@ def active_sets(
     sampling: Sampling,
     conventions: Conventions,
     population: int,
-) -> ActiveSets:
+) -> Chosen:
     """Choose the active sets of a batch: sample, force the labels in, pad, join (question 15).
 
     Parameters
@@ -224,7 +234,19 @@ def active_sets(
     selected = sample(buckets, order, already, sampling, conventions, population)
     selected = force_labels(selected, forced, population)
     padded = pad(selected, candidates, padding_target(sampling, conventions), population)
-    return share(padded) if conventions.active_set == "union_of_batch" else padded
+    return Chosen(share(padded) if conventions.active_set == "union_of_batch" else padded, selected)
+
+
+def log_weights(
+    active: ActiveSets, selected: ActiveSets, population: int, padding_weight: str, dtype: npt.DTypeLike = np.float32
+) -> FloatArray:
+    """Return the logarithm of the weight with which each active neuron enters the softmax, flat (question 24)."""
+    drawn_sizes = active.sizes - selected.sizes
+    if padding_weight == "one" or not drawn_sizes.any():
+        return np.zeros(active.neurons.size, dtype=dtype)
+    drawn = ~contains(pack_sets(selected, population), pack_sets(active, population))
+    weights = np.log((population - selected.sizes) / np.maximum(1, drawn_sizes)).astype(dtype)
+    return drawn * np.repeat(weights, active.sizes)
 
 
 def share(active: ActiveSets) -> ActiveSets:

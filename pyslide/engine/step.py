@@ -25,7 +25,7 @@ from pyslide.engine.loss import cross_entropy, targets
 from pyslide.engine.network import Layer, Network, retrieve
 from pyslide.engine.optimizer import Optimizer, update_biases, update_rows
 from pyslide.engine.ragged import ActiveSets
-from pyslide.engine.sampling import active_sets, label_sets, nobody
+from pyslide.engine.sampling import Chosen, active_sets, label_sets, log_weights, nobody
 from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch
 
@@ -43,6 +43,7 @@ class LayerPass(NamedTuple):
     inputs: Batch  # (B, d)
     active: ActiveSets | None  # None: all neurons
     sums: FloatArray  # flat over the active sets, or (B, n), before the activation function
+    log_weights: FloatArray | None  # flat, added to the logits of an output layer (question 24); None for zeros
 
     def active_sets(self, neurons: int) -> ActiveSets:
         """Return the active sets, written out where all neurons are active."""
@@ -74,7 +75,7 @@ def everyone(samples: int, neurons: int) -> ActiveSets:
 
 def choose_active(
     layer: Layer, inputs: Batch, labels: ActiveSets, draws: Draws, conventions: Conventions
-) -> ActiveSets | None:
+) -> Chosen | None:
     """Return a layer's active sets; None, for all neurons, where it has no tables."""
     if layer.tables is None:
         return None
@@ -92,10 +93,14 @@ def layer_forward(
     threads: Threads = SERIAL,
 ) -> LayerPass:
     """Return what one layer does for a batch."""
-    active = choose_active(layer, inputs, labels, draws, conventions)
-    if active is None:
-        return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs))
-    return LayerPass(inputs, active, preactivations(layer.weights, layer.biases, active, inputs, threads))
+    chosen = choose_active(layer, inputs, labels, draws, conventions)
+    if chosen is None:
+        return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
+    sums = preactivations(layer.weights, layer.biases, chosen.active, inputs, threads)
+    if conventions.padding_weight == "one":
+        return LayerPass(inputs, chosen.active, sums, None)
+    weights = log_weights(*chosen, layer.neurons, conventions.padding_weight, sums.dtype)
+    return LayerPass(inputs, chosen.active, sums, weights)
 
 
 def forward(
@@ -134,6 +139,8 @@ def finish_pass(
 ) -> BatchPass:
     """Return a batch's pass with outputs, targets and losses."""
     active, logits = layers[-1].active_sets(neurons), layers[-1].sums.ravel()
+    if layers[-1].log_weights is not None:
+        logits = logits + layers[-1].log_weights
     wanted = targets(active, labels, neurons, logits.dtype)
     losses = cross_entropy(logits, wanted, active.offsets)
     return BatchPass(layers, active, softmax(logits, active.offsets, conventions.softmax), wanted, losses)

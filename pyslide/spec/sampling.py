@@ -11,7 +11,7 @@ from functools import reduce
 
 import numpy as np
 
-from pyslide.arrays import IntArray
+from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
 
 NOBODY: IntArray = np.empty(0, dtype=np.int64)
@@ -147,6 +147,15 @@ def padding_target(sampling: Sampling, conventions: Conventions) -> int:
     return targets[conventions.padding]
 
 
+def selected_set(
+    buckets: Sequence[IntArray], order: IntArray, labels: IntArray, sampling: Sampling, conventions: Conventions
+) -> IntArray:
+    """Choose the part of a sample's active set that is not random padding: sample, and force the labels in."""
+    forced = NOBODY if conventions.label_forcing == "never" else labels
+    already = forced if conventions.label_forcing == "before_sampling" else NOBODY
+    return force_labels(sample(buckets, order, already, sampling, conventions), forced)
+
+
 def active_set(
     buckets: Sequence[IntArray],
     order: IntArray,
@@ -175,7 +184,22 @@ def active_set(
     ndarray of int64
         Strictly ascending.
     """
-    forced = NOBODY if conventions.label_forcing == "never" else labels
-    already = forced if conventions.label_forcing == "before_sampling" else NOBODY
-    selected = force_labels(sample(buckets, order, already, sampling, conventions), forced)
+    selected = selected_set(buckets, order, labels, sampling, conventions)
     return pad(selected, candidates, padding_target(sampling, conventions))
+
+
+def log_weights(active: IntArray, selected: IntArray, population: int, padding_weight: str) -> FloatArray:
+    """Return the logarithm of the weight with which each active neuron enters the softmax (question 24).
+
+    The r = |active| - |selected| padding neurons are a uniform draw from the N - |selected| that were not selected, and
+    each is in it with probability r / (N - |selected|).  Weighted by the inverse they stand for all of those (Horvitz
+    and Thompson 1952).
+
+    Returns
+    -------
+    ndarray of float64, shape (s,)
+    """
+    drawn = ~np.isin(active, selected)
+    if padding_weight == "one" or not drawn.any():
+        return np.zeros(active.size)
+    return np.where(drawn, np.log((population - selected.size) / drawn.sum()), 0.0)

@@ -15,7 +15,7 @@ from pyslide.spec.forward import hidden_output, preactivations, softmax
 from pyslide.spec.loss import cross_entropy, targets
 from pyslide.spec.network import Layer, Moments, Network, retrieve
 from pyslide.spec.optimizer import Optimizer, Update, update_rows
-from pyslide.spec.sampling import NOBODY, active_set, union
+from pyslide.spec.sampling import NOBODY, active_set, log_weights, selected_set, union
 from pyslide.spec.vectors import SparseVector
 
 
@@ -39,6 +39,7 @@ class LayerPass(NamedTuple):
     inputs: SparseVector
     active: IntArray  # (s,)
     sums: FloatArray  # (s,) before the activation function
+    log_weights: FloatArray  # (s,) added to the logits of an output layer (question 24)
 
 
 class SamplePass(NamedTuple):
@@ -69,26 +70,40 @@ class StepResult(NamedTuple):
     loss: float  # mean over the batch
 
 
+class Choice(NamedTuple):
+    """The neurons that one sample activates, and those among them that are not random padding."""
+
+    active: IntArray  # (s,)
+    selected: IntArray
+
+
 def choose_active(
     layer: Layer, inputs: SparseVector, labels: IntArray, draws: Draws, conventions: Conventions
-) -> IntArray:
+) -> Choice:
     """Return a layer's active set for one sample: all neurons where the layer has no tables."""
     if layer.tables is None:
-        return np.arange(layer.biases.size)
+        return Choice(np.arange(layer.biases.size), np.arange(layer.biases.size))
     buckets = retrieve(inputs, layer.tables, conventions)
-    return active_set(buckets, draws.order, labels, draws.candidates, layer.tables.sampling, conventions)
+    sampling = layer.tables.sampling
+    return Choice(
+        active_set(buckets, draws.order, labels, draws.candidates, sampling, conventions),
+        selected_set(buckets, draws.order, labels, sampling, conventions),
+    )
 
 
 def batch_active_sets(
     layer: Layer, inputs: Sequence[SparseVector], labels: Sequence[IntArray], draws: Sequence[Draws],
     conventions: Conventions,
-) -> list[IntArray]:
+) -> list[Choice]:
     """Return a layer's active sets for a batch, joined into one where the convention says so (question 15)."""
-    sets = [
+    choices = [
         choose_active(layer, one_input, one_labels, one_draws, conventions)
         for one_input, one_labels, one_draws in zip(inputs, labels, draws, strict=True)
     ]
-    return [union(sets)] * len(sets) if conventions.active_set == "union_of_batch" else sets
+    if conventions.active_set == "per_sample":
+        return choices
+    everyone = union([choice.active for choice in choices])
+    return [choice._replace(active=everyone) for choice in choices]
 
 
 def forward(
@@ -109,23 +124,28 @@ def forward(
     passes: list[list[LayerPass]] = []
     for depth, layer in enumerate(network.layers):
         labels = [sample.labels for sample in samples] if depth == len(network.layers) - 1 else nobody
-        actives = batch_active_sets(layer, inputs, labels, draws[depth], conventions)
-        sums = [
-            preactivations(layer.weights, layer.biases, active, one_input)
-            for active, one_input in zip(actives, inputs, strict=True)
-        ]
-        passes.append([LayerPass(*parts) for parts in zip(inputs, actives, sums, strict=True)])
-        inputs = [hidden_output(z, active, layer.biases.size) for z, active in zip(sums, actives, strict=True)]
+        choices = batch_active_sets(layer, inputs, labels, draws[depth], conventions)
+        passes.append(
+            [pass_layer(layer, *parts, conventions) for parts in zip(inputs, choices, strict=True)]
+        )
+        inputs = [hidden_output(done.sums, done.active, layer.biases.size) for done in passes[-1]]
     return tuple(
         finish_pass(tuple(layers), sample.labels, conventions)
         for layers, sample in zip(zip(*passes, strict=True), samples, strict=True)
     )
 
 
+def pass_layer(layer: Layer, inputs: SparseVector, choice: Choice, conventions: Conventions) -> LayerPass:
+    """Return what one layer does for one sample, its neurons chosen."""
+    sums = preactivations(layer.weights, layer.biases, choice.active, inputs)
+    weights = log_weights(choice.active, choice.selected, layer.biases.size, conventions.padding_weight)
+    return LayerPass(inputs, choice.active, sums, weights)
+
+
 def finish_pass(layers: tuple[LayerPass, ...], labels: IntArray, conventions: Conventions) -> SamplePass:
     """Return a sample's pass with outputs, targets and loss."""
     wanted = targets(layers[-1].active, labels)
-    logits = layers[-1].sums
+    logits = layers[-1].sums + layers[-1].log_weights
     return SamplePass(layers, softmax(logits, conventions.softmax), wanted, cross_entropy(logits, wanted))
 
 
