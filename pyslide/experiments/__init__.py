@@ -1,0 +1,1 @@
+"""Experiments: what was measured, and the commands that measure it again."""
