@@ -29,8 +29,11 @@ def parameters_of(network):
     return [(layer.weights, layer.biases) for layer in network.layers]
 
 
-def sample_loss(parameters, features, labels, actives):
-    """Return the cross-entropy of the masked network; complex parameters pass through."""
+def sample_loss(parameters, features, labels, actives, log_weights):
+    """Return the cross-entropy of the masked network; complex parameters pass through.
+
+    The weights of question 24 are constants like the active sets.
+    """
     hidden = to_dense(features)
     for weights, biases in parameters[:-1]:
         active, *actives = actives
@@ -38,7 +41,7 @@ def sample_loss(parameters, features, labels, actives):
         hidden = np.zeros_like(sums)
         hidden[active] = np.where(sums[active].real > 0, sums[active], 0)
     weights, biases = parameters[-1]
-    logits = (weights @ hidden + biases)[actives[0]]
+    logits = (weights @ hidden + biases)[actives[0]] + log_weights
     if not logits.size or not labels.size:
         return 0.0
     highest = logits.real.max()
@@ -47,10 +50,14 @@ def sample_loss(parameters, features, labels, actives):
     return sum(share * (log_sum - logit) for share, logit in zip(wanted, logits, strict=True))
 
 
+def loss_of_pass(parameters, sample, one):
+    actives = [layer.active for layer in one.layers]
+    return sample_loss(parameters, sample.features, sample.labels, actives, one.layers[-1].log_weights)
+
+
 def batch_loss(parameters, samples, passes, reduction):
     losses = [
-        sample_loss(parameters, sample.features, sample.labels, [layer.active for layer in one.layers])
-        for sample, one in zip(samples, passes, strict=True)
+        loss_of_pass(parameters, sample, one) for sample, one in zip(samples, passes, strict=True)
     ]
     return sum(losses) / (len(losses) if reduction == "mean" else 1)
 
@@ -89,7 +96,7 @@ def test_gradients_are_those_of_the_masked_network(problem):
     np.testing.assert_allclose(
         [one.loss for one in passes],
         [
-            sample_loss(parameters_of(network), sample.features, sample.labels, [layer.active for layer in one.layers])
+            loss_of_pass(parameters_of(network), sample, one)
             for sample, one in zip(samples, passes, strict=True)
         ],
         rtol=1e-12,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import hypothesis.strategies as st
 import numpy as np
@@ -19,9 +20,11 @@ from pyslide.spec.sampling import (
     force_labels,
     hard_threshold,
     intersection,
+    log_weights,
     pad,
     padding_target,
     sample,
+    selected_set,
     top_k,
     union,
     vanilla,
@@ -269,6 +272,39 @@ def test_order_of_tables_and_slots_matters_to_no_counting_strategy(buckets, data
     same(hard_threshold(shuffled, 2, "at_least"), hard_threshold(buckets, 2, "at_least"))
     same(hard_threshold(buckets, 1, "at_least"), union(buckets))
     same(hard_threshold(buckets, len(buckets), "at_least"), intersection(buckets))
+
+
+def test_weights_of_padding_by_hand():
+    active, selected = ids(1, 4, 7, 8), ids(1, 4)
+    # 7 and 8 are two of the eight that were not selected: each stands for four
+    np.testing.assert_allclose(
+        np.exp(log_weights(active, selected, 10, "inverse_probability")), [1, 1, 4, 4], rtol=1e-15
+    )
+    same(log_weights(active, selected, 10, "one").astype(int), [0, 0, 0, 0])
+    same(log_weights(selected, selected, 10, "inverse_probability").astype(int), [0, 0])
+    same(log_weights(np.arange(10), selected, 10, "inverse_probability").astype(int), [0] * 10)  # everybody is drawn
+    assert log_weights(NOBODY, NOBODY, 10, "inverse_probability").shape == (0,)
+
+
+@pytest.mark.parametrize("drawn", [1, 2, 5])
+def test_weighted_sums_over_all_draws_average_to_the_full_sum(drawn):
+    worth, selected = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0]), ids(2, 5)
+    others = [neuron for neuron in range(7) if neuron not in selected]
+    sums = []
+    for padding in combinations(others, drawn):
+        active = force_labels(selected, ids(*padding))
+        sums.append((worth[active] * np.exp(log_weights(active, selected, 7, "inverse_probability"))).sum())
+    assert np.mean(sums) == pytest.approx(worth.sum(), rel=1e-14)
+
+
+def test_selected_are_those_before_padding():
+    for answers, selected in (
+        ({}, [1, 2, 4, 8]),
+        ({"label_forcing": "before_sampling"}, [2, 8]),
+        ({"label_forcing": "never"}, [1, 2, 4]),
+        ({"query": "intersection"}, [8]),
+    ):
+        same(selected_set(BUCKETS, ORDER, ids(8), VANILLA, PAPER.replace(**answers)), selected)
 
 
 def test_arguments_are_left_alone():
