@@ -1,3 +1,44 @@
-"""pyslide: a vectorised, pure-Python reference implementation of SLIDE."""
+"""pyslide: a vectorised, pure-Python reference implementation of SLIDE.
+
+SLIDE (Chen et al., MLSys 2020, arXiv 1903.03129) trains wide networks on a small, input-dependent part of their
+neurons, found in hash tables.  The public names, in the order in which data flows:
+
+- data: `Dataset`, `load`, `load_standard_library`, and more in `pyslide.data`
+- the choices: `Conventions` with the presets `PAPER` and `ORIGINAL_CPP`; `LayerSettings`, `Hashing`, `Sampling`
+- the algorithm as a person reads it: `pyslide.spec`; the same for a batch: `pyslide.engine`
+- training: `TrainingSettings`, `Trainer`, `Optimizer`, `Schedule`
+- predictions and what they are worth: `exact_top_k`, `sampled_top_k`, and `pyslide.metrics`
+- the laws that the random steps obey: `pyslide.theory`
+"""
+
+from pyslide.conventions import ORIGINAL_CPP, PAPER, QUESTIONS, Conventions
+from pyslide.data import Dataset, load, load_standard_library
+from pyslide.errors import PyslideError
+from pyslide.inference import Ranking, exact_top_k, sampled_top_k
+from pyslide.settings import Hashing, LayerSettings
+from pyslide.spec.optimizer import Optimizer
+from pyslide.spec.sampling import Sampling
+from pyslide.training import Schedule, Trainer, TrainingSettings
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ORIGINAL_CPP",
+    "PAPER",
+    "QUESTIONS",
+    "Conventions",
+    "Dataset",
+    "Hashing",
+    "LayerSettings",
+    "Optimizer",
+    "PyslideError",
+    "Ranking",
+    "Sampling",
+    "Schedule",
+    "Trainer",
+    "TrainingSettings",
+    "exact_top_k",
+    "load",
+    "load_standard_library",
+    "sampled_top_k",
+]
