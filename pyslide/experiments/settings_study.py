@@ -1,8 +1,8 @@
 """Which settings let SLIDE learn as well as the full softmax, and which do not.
 
 ``python -m pyslide.experiments.settings_study [TRAIN TEST]`` trains every variant with several seeds and prints the
-mean of P@1, P@3, P@5, and how far the seeds lie apart; without files, on the data set that ships.  One change at a time:
-each variant differs from the first sampled one in what its name says.
+mean of P@1, P@3, P@5, and how far the seeds lie apart; without files, on the data set that ships.  One change at a
+time: each variant differs from the first sampled one in what its name says.
 """
 
 from __future__ import annotations
