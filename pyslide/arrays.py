@@ -72,7 +72,7 @@ def require_rising(ids: npt.NDArray[Any], name: str) -> None:
     OrderError
         With the first place at which they do not.
     """
-    falls = np.diff(ids) <= 0
+    falls = ids[1:] <= ids[:-1]  # a difference of unsigned ids would wrap
     if falls.any():
         place = int(np.argmax(falls))
         raise OrderError(

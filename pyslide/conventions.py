@@ -44,7 +44,8 @@ QUESTIONS: tuple[Question, ...] = (
     }),
     Question(4, "empty_bin", "DWTA: when does a bin count as empty?", {
         "no_entry_seen": "no entry of the sparse vector falls into it",
-        "maximum_is_zero": "its largest value is 0, seen or not",
+        "maximum_is_zero": "no entry falls into it, or its largest entry is 0 (one with only negative entries is "
+                           "occupied)",
         "code_is_zero": "its code is 0, whatever led to it",
     }),
     Question(5, "donor", "Densification: from which array is a code borrowed?", {
@@ -90,7 +91,7 @@ QUESTIONS: tuple[Question, ...] = (
     }),
     Question(14, "label_forcing", "When do a sample's labels enter the active set of the output layer?", {
         "after_sampling": "after sampling, always; padding comes last",
-        "before_sampling": "before sampling, so that they count towards the budget",
+        "before_sampling": "before sampling, so that they count towards vanilla sampling's budget",
         "never": "only if they are retrieved",
     }),
     Question(15, "active_set", "Whose is the active set?", {
@@ -148,7 +149,7 @@ class Conventions:
     Raises
     ------
     ConventionError
-        If an answer is not among the question's answers.
+        If an answer is not among the question's answers, or if two answers exclude each other.
     """
 
     sign_bit: str = "one_at_zero_or_above"
@@ -185,6 +186,11 @@ class Conventions:
                     f"question {question.number} ({question.field}): expected one of "
                     f"{', '.join(question.answers)}; got {answer!r}"
                 )
+        if self.active_set == "union_of_batch" and self.padding_weight == "inverse_probability":
+            raise ConventionError(
+                "questions 15 and 24: expected padding_weight='one' with active_set='union_of_batch', got "
+                "'inverse_probability'; what other samples retrieved is no random draw"
+            )
 
     def replace(self, **answers: str) -> Conventions:
         """Return a copy with some answers changed.

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from pyslide.arrays import FloatArray, IntArray, require_finite, require_ids, require_shape
-from pyslide.errors import OutOfRangeError, ShapeError
+from pyslide.errors import OutOfRangeError
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,18 +160,3 @@ Family = (
     SimHashParameters | WinnerTakeAllParameters | DensifiedWinnerTakeAllParameters | MinHashParameters | HashFamily
 )
 """Any hash family."""
-
-
-def require_codes_fit(family: Family, codes_per_table: int, tables: int) -> None:
-    """Refuse a family whose number of functions is not K*L.
-
-    Raises
-    ------
-    ShapeError
-        With the numbers.
-    """
-    if family.code_count != codes_per_table * tables:
-        raise ShapeError(
-            f"family: expected K*L = {codes_per_table}*{tables} = {codes_per_table * tables} hash functions, "
-            f"got {family.code_count}"
-        )

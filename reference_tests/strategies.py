@@ -117,7 +117,12 @@ def all_conventions(**fixed: str) -> st.SearchStrategy[Conventions]:
     """Draw an answer to every question, apart from those that are given."""
     answers = {question.field: st.sampled_from(list(question.answers)) for question in QUESTIONS}
     answers |= {field: st.just(answer) for field, answer in fixed.items()}
-    return st.fixed_dictionaries(answers).map(Conventions.from_dict)
+    return st.fixed_dictionaries(answers).filter(go_together).map(Conventions.from_dict)
+
+
+def go_together(answers: dict[str, str]) -> bool:
+    """Say whether no two answers exclude each other."""
+    return (answers["active_set"], answers["padding_weight"]) != ("union_of_batch", "inverse_probability")
 
 
 samplings = st.builds(

@@ -7,7 +7,7 @@ from math import floor, log
 
 import numpy as np
 
-from pyslide.arrays import IntArray
+from pyslide.arrays import IntArray, require_shape
 from pyslide.errors import OutOfRangeError
 from pyslide.spec.keys import key_limit as key_limit  # says something of a packing, not of a vector
 
@@ -105,7 +105,10 @@ def bucket_keys(
     ------
     OutOfRangeError
         If the packing of K codes does not fit 63 bits, or a code is no digit.
+    ShapeError
+        If there are not K codes a table.
     """
+    require_shape(codes, (None, codes_per_table * multipliers.size), "codes")
     limit = key_limit(codes_per_table, base, packing)
     if limit > 2**63:
         raise OutOfRangeError(f"keys: expected at most 63 bits, {codes_per_table} codes of base {base} need more")

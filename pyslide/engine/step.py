@@ -28,6 +28,7 @@ from pyslide.engine.ragged import ActiveSets
 from pyslide.engine.sampling import Chosen, active_sets, label_sets, log_weights, nobody
 from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch
+from pyslide.errors import ShapeError
 
 
 class Draws(NamedTuple):
@@ -216,7 +217,14 @@ def training_step(
     optimizer : Optimizer
     conventions : Conventions
     threads : Threads
+
+    Raises
+    ------
+    ShapeError
+        If the batch is empty.
     """
+    if features.shape[0] == 0:
+        raise ShapeError("features: expected at least one sample, got none")
     batch_pass = forward(network, features, labels, draws, conventions, threads)
     gradients = backward(network, batch_pass, conventions, threads)
     network.steps += 1

@@ -13,6 +13,7 @@ The rooms in the order in which data flows through them:
 9. `~pyslide.spec.optimizer`: the weights move
 10. `~pyslide.spec.schedule`: when tables are rebuilt
 11. `~pyslide.spec.step`: all of it, once
+12. `~pyslide.spec.inference`: what the trained network predicts
 
 Everything is float64.  Nothing is mutated, and nothing is random: every projection, permutation, draw and order
 is an argument.

@@ -9,7 +9,7 @@ from math import floor, log
 
 import numpy as np
 
-from pyslide.arrays import IntArray
+from pyslide.arrays import IntArray, require_shape
 from pyslide.errors import OutOfRangeError
 
 WORD = 2**64
@@ -130,7 +130,13 @@ def bucket_keys(
     Returns
     -------
     ndarray of int64, shape (L,)
+
+    Raises
+    ------
+    ShapeError
+        If there are not K codes a table.
     """
+    require_shape(codes, (codes_per_table * len(multipliers),), "codes")
     grouped = codes.reshape(-1, codes_per_table)  # (L, K)
     return np.array(
         [

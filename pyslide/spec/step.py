@@ -10,6 +10,7 @@ import numpy as np
 
 from pyslide.arrays import BoolArray, FloatArray, IntArray
 from pyslide.conventions import Conventions
+from pyslide.errors import ShapeError
 from pyslide.spec.backward import batch_scale, input_error, output_error, through_relu, weight_gradient
 from pyslide.spec.forward import hidden_output, preactivations, softmax
 from pyslide.spec.loss import cross_entropy, targets
@@ -236,7 +237,14 @@ def training_step(
     draws : sequence (layers) of sequences (B) of Draws
     optimizer : Optimizer
     conventions : Conventions
+
+    Raises
+    ------
+    ShapeError
+        If the batch is empty.
     """
+    if not samples:
+        raise ShapeError("samples: expected at least one, got none")
     steps = network.steps + 1
     passes = forward(network, samples, draws, conventions)
     gradients = backward(network, passes, conventions)

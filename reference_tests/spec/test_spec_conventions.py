@@ -327,6 +327,11 @@ def test_unknown_answers(question, answer):
         Conventions(**{question.field: answer})
 
 
+def test_answers_that_exclude_each_other():
+    with pytest.raises(ConventionError, match="questions 15 and 24"):
+        PAPER.replace(active_set="union_of_batch", padding_weight="inverse_probability")
+
+
 def test_unknown_questions():
     with pytest.raises(ConventionError, match="no such question: colour, weather"):
         PAPER.replace(weather="fine", colour="blue", sign_bit="one_above_zero")
