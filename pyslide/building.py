@@ -12,6 +12,7 @@ from pyslide.arrays import FloatArray
 from pyslide.conventions import Conventions
 from pyslide.engine.network import Layer, LayerTables, Network, new_layer, rebuild
 from pyslide.engine.tables import empty_tables
+from pyslide.engine.threads import SERIAL, Threads
 from pyslide.randomness import draw_family, draw_multipliers, draw_permutation, draw_uniforms, draw_weights
 from pyslide.settings import Hashing, LayerSettings
 
@@ -73,6 +74,7 @@ def rebuild_layer(
     hashing: Hashing,
     conventions: Conventions,
     generator: Generator,
+    threads: Threads = SERIAL,
     *,
     new_functions: bool,
 ) -> None:
@@ -85,4 +87,4 @@ def rebuild_layer(
     uniforms = draw_uniforms(generator, shape) if random_slots else np.broadcast_to(0.0, shape)
     given = conventions.insertion_order == "given_order"
     order = draw_permutation(generator, layer.neurons) if given else np.arange(layer.neurons)
-    rebuild(layer, order, uniforms, conventions, family)
+    rebuild(layer, order, uniforms, conventions, family, threads)

@@ -18,6 +18,7 @@ from pyslide.conventions import Conventions
 from pyslide.engine.network import Layer, Network
 from pyslide.engine.ragged import segment_reduce
 from pyslide.engine.step import BatchPass, Draws, training_step
+from pyslide.engine.threads import Threads
 from pyslide.engine.vectors import Batch, checked_batch
 from pyslide.errors import NonFiniteError, OutOfRangeError, ShapeError
 from pyslide.history import Row
@@ -70,6 +71,8 @@ class TrainingSettings:
     batch_size : int
     seed : int
     dtype : {"float32", "float64"}
+    threads : int
+        Cores for one batch; the result does not depend on it.
     optimizer : Optimizer
     schedule : Schedule
     conventions : Conventions
@@ -79,6 +82,7 @@ class TrainingSettings:
     batch_size: int = 128
     seed: int = 0
     dtype: str = "float32"
+    threads: int = 1
     optimizer: Optimizer = field(default_factory=Optimizer)
     schedule: Schedule = field(default_factory=Schedule)
     conventions: Conventions = field(default_factory=Conventions)
@@ -89,6 +93,8 @@ class TrainingSettings:
             raise OutOfRangeError("layers: expected at least an output layer, got none")
         if self.batch_size < 1:
             raise OutOfRangeError(f"batch_size: expected at least 1, got {self.batch_size}")
+        if self.threads < 1:
+            raise OutOfRangeError(f"threads: expected at least 1, got {self.threads}")
         if self.seed < 0:
             raise OutOfRangeError(f"seed: expected at least 0, got {self.seed}")
         if self.dtype not in ("float32", "float64"):
@@ -133,6 +139,7 @@ class Trainer:
 
     def __init__(self, settings: TrainingSettings, features: Batch, labels: sparse.csr_array) -> None:
         self.settings = settings
+        self.threads = Threads(settings.threads)
         self.features, self.labels = checked_data(settings, features, labels)
         streams = generators(settings.seed, len(STREAMS))
         self.streams: dict[str, Generator] = dict(zip(STREAMS, streams, strict=True))
@@ -158,7 +165,9 @@ class Trainer:
         for layer, settings in zip(self.network.layers, self.settings.layers, strict=True):
             if settings.hashing is not None:
                 conventions = self.settings.conventions
-                rebuild_layer(layer, settings.hashing, conventions, generator, new_functions=new_functions)
+                rebuild_layer(
+                    layer, settings.hashing, conventions, generator, self.threads, new_functions=new_functions
+                )
         self.pools = [
             draw_permutation(generator, layer.neurons if layer.tables is not None else 0)
             for layer in self.network.layers
@@ -197,6 +206,7 @@ class Trainer:
             self.draws(rows.size),
             self.settings.optimizer,
             self.settings.conventions,
+            self.threads,
         )
         if not np.isfinite(result.loss):
             raise NonFiniteError(

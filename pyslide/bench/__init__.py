@@ -1,0 +1,6 @@
+"""Speed, as ratios measured side by side in one run: ``pyslide bench``."""
+
+from pyslide.bench.run import Measurement, measure
+from pyslide.bench.shapes import SHAPES, Shape
+
+__all__ = ["SHAPES", "Measurement", "Shape", "measure"]
