@@ -1,6 +1,6 @@
 """Who is measured: SLIDE, the full softmax in the same engine, and PyTorch's full and sampled softmax.
 
-A contender is built from a shape and offers ``step()``, which trains on the next batch.  PyTorch is the extra ``peers``.
+A contender is built from a shape and has ``step()``, which trains on the next batch.  PyTorch is the extra ``peers``.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import numpy as np
-import scipy.sparse as sparse
 from numpy.random import Generator
 
 from pyslide.data import Dataset
@@ -45,8 +43,3 @@ def synthetic(shape: Shape, rows: int, generator: Generator) -> Dataset:
         nonzeros_per_row=shape.nonzeros,
         labels_per_row=shape.labels_per_row,
     )
-
-
-def as_float32(matrix: sparse.csr_array) -> sparse.csr_array:
-    """Return a matrix in the precision that every contender computes in."""
-    return sparse.csr_array(matrix, dtype=np.float32)
