@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
@@ -22,6 +22,7 @@ from pyslide.engine.threads import Threads
 from pyslide.engine.vectors import Batch, checked_batch
 from pyslide.errors import NonFiniteError, OutOfRangeError, ShapeError
 from pyslide.history import Row
+from pyslide.inference import require_features
 from pyslide.interruption import DeferredInterrupt
 from pyslide.randomness import draw_permutation, draw_starts, draw_table_orders, generators
 from pyslide.settings import LayerSettings
@@ -130,34 +131,48 @@ class Trainer:
     features : csr_array or ndarray, shape (rows, d)
     labels : csr_array, shape (rows, n) of the output layer
         Stored elements are labels.
+    network : Network, optional
+        One that was trained before, with its tables; without it a new one is drawn.
 
     Raises
     ------
     ShapeError, NonFiniteError
-        If features and labels do not fit each other or the output layer.
+        If features and labels do not fit each other, the network or the output layer.
     """
 
-    def __init__(self, settings: TrainingSettings, features: Batch, labels: sparse.csr_array) -> None:
+    def __init__(
+        self,
+        settings: TrainingSettings,
+        features: Batch,
+        labels: sparse.csr_array,
+        network: Network | None = None,
+    ) -> None:
         self.settings = settings
         self.threads = Threads(settings.threads)
         self.features, self.labels = checked_data(settings, features, labels)
         streams = generators(settings.seed, len(STREAMS))
         self.streams: dict[str, Generator] = dict(zip(STREAMS, streams, strict=True))
-        self.network: Network = build_network(
-            settings.layers,
-            self.features.shape[1],
-            settings.conventions,
-            self.streams["weights"],
-            self.streams["functions"],
-            settings.dtype,
-        )
         self.epoch = 0
         self.position = 0  # rows of the epoch that were seen
         self.rebuilds = 0
         self.history: list[Row] = []
         self.row_order: IntArray = draw_permutation(self.streams["rows"], self.features.shape[0])
         self.pools: list[IntArray] = []
-        self.rebuild(new_functions=False)
+        self.network = network or self.new_network()
+        require_features(self.network, self.features)
+        if network is None:
+            self.rebuild(new_functions=False)
+
+    def new_network(self) -> Network:
+        """Draw a network's weights and hash functions; its tables are still empty."""
+        return build_network(
+            self.settings.layers,
+            self.features.shape[1],
+            self.settings.conventions,
+            self.streams["weights"],
+            self.streams["functions"],
+            self.settings.dtype,
+        )
 
     def rebuild(self, *, new_functions: bool) -> None:
         """Hash every neuron anew, rebuild all tables and shuffle the neurons that paddings are cut from."""
@@ -302,13 +317,3 @@ def precision_at_1(batch_pass: BatchPass) -> float:
     leaders = logits == np.repeat(best, np.diff(offsets))
     right: FloatArray = np.where(leaders & (batch_pass.wanted > 0), 1.0, 0.0)
     return float(segment_reduce(np.maximum, right, offsets, 0.0).mean())
-
-
-def settings_for(labels: int, hidden: Sequence[int] = (128,), **settings: Any) -> TrainingSettings:
-    """Return the settings of a network with these hidden layers and the default tables at its output.
-
-    The defaults are the ones that were measured to learn well; see `pyslide.defaults`.
-    """
-    from pyslide.defaults import default_layers
-
-    return TrainingSettings(layers=default_layers(labels, hidden), **settings)
