@@ -10,6 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -207,6 +208,10 @@ def _list(names: Sequence[str] | None) -> list[str] | None:
     return None if names is None else list(names)
 
 
+def _tuple(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
+
+
 def _read(path: str | Path) -> Arrays:
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -241,7 +246,7 @@ def _family(arrays: Arrays, prefix: str) -> Family:
 
 
 def _layer_tables(arrays: Arrays, prefix: str, hashing: Hashing) -> LayerTables:
-    parts = [arrays[f"{prefix}tables_{name}"] for name in TABLE_ARRAYS]
+    parts = {name: arrays[f"{prefix}tables_{name}"] for name in TABLE_ARRAYS}
     return LayerTables(
         _family(arrays, prefix),
         hashing.codes_per_table,
@@ -249,7 +254,7 @@ def _layer_tables(arrays: Arrays, prefix: str, hashing: Hashing) -> LayerTables:
         arrays[prefix + "multipliers"],
         hashing.capacity,
         hashing.sampling,
-        Tables(*parts, hashing.table_bits),
+        Tables(**parts, table_bits=hashing.table_bits),
         int(arrays[prefix + "failures"]),
     )
 
@@ -282,7 +287,7 @@ def _network(arrays: Arrays, settings: TrainingSettings, steps: int, path: str |
         layers = [_layer(arrays, depth, layer, path) for depth, layer in enumerate(settings.layers)]
     except KeyError as fault:
         raise CheckpointError(f"expected a part {fault.args[0]!r}, found none", path) from fault
-    for depth, (below, above) in enumerate(zip(layers, layers[1:], strict=False)):
+    for depth, (below, above) in enumerate(pairwise(layers)):
         if above.weights.shape[1] != below.neurons:
             raise CheckpointError(f"layer {depth + 1} does not take what layer {depth} gives", path)
     return Network(layers, steps)
@@ -309,8 +314,8 @@ def load_model(path: str | Path) -> Model:
     description = _described(arrays, path)
     settings = _settings(description, path)
     names = _json(arrays, "names", path)
-    tuples = [None if part is None else tuple(part) for part in (names["labels"], names["features"])]
-    return Model(_network(arrays, settings, description["steps"], path), settings, *tuples, description)
+    network = _network(arrays, settings, description["steps"], path)
+    return Model(network, settings, _tuple(names["labels"]), _tuple(names["features"]), description)
 
 
 def resume(path: str | Path, features: Batch, labels: sparse.csr_array) -> Trainer:
