@@ -113,7 +113,7 @@ def fingerprint(features: Batch, labels: sparse.csr_array) -> dict[str, Any]:
     arrays = [*(_parts(features)), *_parts(labels)]
     checksum = 0
     for array in arrays:
-        checksum = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1), checksum)
+        checksum = zlib.crc32(np.ascontiguousarray(array).tobytes(), checksum)
     return {"features": list(features.shape), "labels": list(labels.shape), "crc32": checksum}
 
 
@@ -201,7 +201,7 @@ def save(
     arrays["description"] = _text(_description(trainer))
     arrays["names"] = _text({"labels": _list(label_names), "features": _list(feature_names)})
     with written_aside(Path(path)) as stream:
-        np.savez(stream, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+        np.savez(stream, allow_pickle=False, **arrays)
 
 
 def _list(names: Sequence[str] | None) -> list[str] | None:

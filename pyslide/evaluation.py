@@ -30,7 +30,7 @@ def ranking_metrics(
     ranks : sequence of int
     propensities : ndarray, shape (n,), optional
     """
-    metrics = {}
+    metrics: dict[str, float] = {}
     for name, metric in (("P", precision_at_k), ("nDCG", ndcg_at_k), ("R", recall_at_k)):
         metrics |= {f"{name}@{k}": float(metric(ranked, labels, k)) for k in ranks}
     if propensities is not None:

@@ -1,7 +1,7 @@
 """The weight files of the released C++ program: an ``.npz`` with four arrays a layer.
 
-``w_layer_i`` (n, d) weights, ``b_layer_i`` (n,) biases, ``am_layer_i`` and ``av_layer_i`` (n, d) Adam's first and second
-moments, float32, for i = 0, 1, ...
+``w_layer_i`` (n, d) weights, ``b_layer_i`` (n,) biases, ``am_layer_i`` and ``av_layer_i`` (n, d) Adam's first and
+second moments, float32, for i = 0, 1, ...
 """
 
 from __future__ import annotations

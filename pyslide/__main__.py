@@ -1,0 +1,7 @@
+"""``python -m pyslide`` is the command line."""
+
+import sys
+
+from pyslide.cli import main
+
+sys.exit(main())
