@@ -33,10 +33,15 @@ def add_check(actions: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--as", dest="name", choices=sorted(CATALOGUE), help="a public set")
+    parser.add_argument("--as", dest="name", type=public_set, choices=sorted(CATALOGUE), help="a public set")
     parser.add_argument("--split", choices=("train", "test"), default="train", help="(train)")
     add_json(parser)
     parser.set_defaults(run=check)
+
+
+def public_set(name: str) -> str:
+    """Return a public set's name as the catalogue spells it."""
+    return next((known for known in CATALOGUE if known.lower() == name.lower()), name)
 
 
 def check(options: argparse.Namespace) -> int:

@@ -36,10 +36,11 @@ def doubtful(sums: FloatArray, batch: Batch, parameters: SimHashParameters) -> B
     """
     precision = np.finfo(sums.dtype)
     terms = (parameters.coordinates.shape[1] + 2) * precision.eps / 2
-    norms = abs(batch).sum(axis=1).astype(np.float64)
+    norms = abs(batch).sum(axis=1, dtype=np.float64)
     largest = float(np.abs(parameters.coefficients).max(initial=0.0))
     bound = terms / (1 - terms) * norms * largest * (1 + 1e-3) + parameters.dimension * float(precision.tiny)
-    return ~(np.abs(sums) > bound[:, None])  # written so that NaN from an overflow is in doubt too
+    magnitudes = np.abs(sums)
+    return ~((magnitudes > bound[:, None]) & (magnitudes < np.inf))  # what overflowed, NaN too, is in doubt
 
 
 def exact_sums(rows: Batch, functions: IntArray, parameters: SimHashParameters) -> FloatArray:
@@ -62,10 +63,10 @@ def exact_sums(rows: Batch, functions: IntArray, parameters: SimHashParameters) 
 
 def projection_sums(batch: Batch, parameters: SimHashParameters) -> FloatArray:
     """Return the inner products of a batch with the projections, shape (B, C): right in sign, rounded in value."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is in doubt, and looked at again
         product = batch @ projection_matrix(parameters, batch.dtype)
-    sums = product.toarray() if is_sparse(product) else product
-    vectors, functions = np.nonzero(doubtful(sums, batch, parameters))
+        sums = product.toarray() if is_sparse(product) else product
+        vectors, functions = np.nonzero(doubtful(sums, batch, parameters))
     for start in range(0, vectors.size, 4096):
         pairs = slice(start, start + 4096)
         exact = exact_sums(batch[vectors[pairs]], functions[pairs], parameters)

@@ -1,0 +1,152 @@
+"""Whole training steps: the engine against the spec, over all conventions, families, strategies and layouts.
+
+In float64 both compute the same sums in another order.  A sum of n products is off by at most n u times the sum of the
+absolute products (Higham 2002, section 3.1); with n < 50, values of order 1 to 10, and u = 1.1e-16 a station adds less
+than 1e-13.  Adam's first step divides by the root of the second moment, which is |g| at first: an error of 1e-13 in a
+gradient of 1e-5 becomes 1e-8 of a step of size 1e-2, so that weights agree within 1e-9 after a few steps.
+"""
+
+import numpy as np
+import pytest
+from building import SAMPLES, draws, every_convention, name_of, pair, samples_of
+
+from pyslide.conventions import PAPER
+from pyslide.engine import step as engine_step
+from pyslide.engine.threads import Threads
+from pyslide.errors import OutOfRangeError, ShapeError
+from pyslide.settings import FAMILIES, STRATEGIES
+from pyslide.spec import step as spec_step
+from pyslide.spec.optimizer import Optimizer
+
+CLOSE = {"rtol": 1e-9, "atol": 1e-9}
+ADAM = Optimizer(learning_rate=0.01)
+
+
+def same_networks(plain, fast):
+    for one, other in zip(plain.layers, fast.layers, strict=True):
+        np.testing.assert_allclose(other.weights, one.weights, **CLOSE)
+        np.testing.assert_allclose(other.biases, one.biases, **CLOSE)
+        np.testing.assert_allclose(other.weight_first, one.weight_moments.first, **CLOSE)
+        np.testing.assert_allclose(other.bias_first, one.bias_moments.first, **CLOSE)
+        assert other.touches.tolist() == one.touches.tolist()
+        assert other.bias_touches.tolist() == one.bias_touches.tolist()
+
+
+def same_passes(plain, fast, network):
+    for depth, layer in enumerate(network.layers):
+        active = fast.layers[depth].active_sets(layer.neurons)
+        for sample in range(SAMPLES):
+            assert active.of(sample).tolist() == plain[sample].layers[depth].active.tolist()
+    np.testing.assert_allclose(fast.losses, [one.loss for one in plain], **CLOSE)
+    np.testing.assert_allclose(fast.probabilities, np.concatenate([one.probabilities for one in plain]), **CLOSE)
+    np.testing.assert_allclose(fast.wanted, np.concatenate([one.wanted for one in plain]), **CLOSE)
+
+
+def train_both(problem, conventions, seed, steps=3, optimizer=ADAM):
+    generator = np.random.default_rng(seed)
+    plain, fast = problem.spec, problem.engine
+    samples = samples_of(problem.features, problem.labels)
+    for _ in range(steps):
+        own, batched = draws(generator, fast)
+        expected = spec_step.training_step(plain, samples, own, optimizer, conventions)
+        got = engine_step.training_step(fast, problem.features, problem.labels, batched, optimizer, conventions)
+        plain = expected.network
+        same_passes(expected.passes, got.batch_pass, fast)
+        same_networks(plain, fast)
+        assert got.loss == pytest.approx(expected.loss, rel=1e-9)
+
+
+@pytest.mark.parametrize("conventions", every_convention(), ids=name_of)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_convention_and_family(family, conventions):
+    for place, strategy in enumerate(STRATEGIES):
+        try:
+            problem = pair(place, conventions, family, strategy, (place % 2 == 1, True))
+            train_both(problem, conventions, place)
+        except OutOfRangeError:  # both layers refuse codes that no table can hold; test_engine_hashing compares that
+            assert conventions.densification_failure in ("minus_one", "smallest_integer")
+
+
+@pytest.mark.parametrize("tabled", [(True,), (False,), (True, True), (False, False), (True, False, True)], ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tables_on_any_layer(family, tabled):
+    train_both(pair(7, PAPER, family, "vanilla", tabled), PAPER, 7)
+
+
+@pytest.mark.parametrize("rows", ["touched_global_step", "touched_own_step", "every_weight"])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_sgd(momentum, rows):
+    conventions = PAPER.replace(adam_rows=rows)
+    optimizer = Optimizer(rule="sgd", learning_rate=0.05, momentum=momentum)
+    train_both(pair(8, conventions), conventions, 8, optimizer=optimizer)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_float32_against_the_spec_within_its_rounding(family):
+    """Codes agree exactly even in float32; sums are off by n u, u = 6e-8, n <= 20: 1e-5 of values up to 10."""
+    problem = pair(9, PAPER, family, dtype=np.float32)
+    own, batched = draws(np.random.default_rng(9), problem.engine)
+    expected = spec_step.forward(problem.spec, samples_of(problem.features, problem.labels), own, PAPER)
+    got = engine_step.forward(problem.engine, problem.features, problem.labels, batched, PAPER)
+    first = got.layers[0]
+    np.testing.assert_allclose(first.sums, [one.layers[0].sums for one in expected], atol=1e-5)
+    for array in (first.sums, got.layers[1].sums, got.probabilities, got.wanted, got.losses):
+        assert array.dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("conventions", every_convention(), ids=name_of)
+def test_no_station_changes_the_precision(conventions, dtype):
+    if conventions.densification_failure != "code_zero":
+        pytest.skip("such codes fit no table")
+    problem = pair(10, conventions, dtype=dtype)
+    generator = np.random.default_rng(10)
+    for _ in range(2):
+        batched = draws(generator, problem.engine)[1]
+        result = engine_step.training_step(
+            problem.engine, problem.features, problem.labels, batched, ADAM, conventions
+        )
+        for gradient in result.gradients:
+            assert {gradient.left.dtype, gradient.right.dtype, gradient.biases.dtype} == {np.dtype(dtype)}
+    for layer in problem.engine.layers:
+        arrays = (layer.weights, layer.biases, layer.weight_first, layer.weight_second, layer.bias_second)
+        assert {array.dtype for array in arrays} == {np.dtype(dtype)}
+
+
+def test_threads_change_no_bit():
+    weights = []
+    for count in (1, 3):
+        problem, generator = pair(11, PAPER, dtype=np.float32), np.random.default_rng(11)
+        for _ in range(3):
+            batched = draws(generator, problem.engine)[1]
+            engine_step.training_step(
+                problem.engine, problem.features, problem.labels, batched, ADAM, PAPER, Threads(count)
+            )
+        weights.append(problem.engine.layers[-1].weights)
+    assert np.array_equal(*weights)
+
+
+def test_order_of_the_samples_does_not_matter_to_their_active_sets():
+    problem = pair(12, PAPER)
+    batched = draws(np.random.default_rng(12), problem.engine)[1]
+    order = np.array([3, 1, 5, 0, 4, 2])
+    moved = [engine_step.Draws(one.orders[order], one.candidates[order]) for one in batched]
+    before = engine_step.forward(problem.engine, problem.features, problem.labels, batched, PAPER)
+    after = engine_step.forward(problem.engine, problem.features[order], problem.labels[order], moved, PAPER)
+    for place, sample in enumerate(order):
+        assert after.active.of(place).tolist() == before.active.of(sample).tolist()
+
+
+def test_dense_features_are_rows_whose_every_coordinate_is_an_entry():
+    problem = pair(13, PAPER, tabled=(True, True))
+    problem = problem._replace(features=problem.features.toarray())
+    train_both(problem, PAPER, 13)
+
+
+def test_an_empty_batch_is_refused():
+    problem = pair(14, PAPER)
+    nothing = [engine_step.Draws(np.empty((0, 5), int), np.empty((0, 0), int))] * 2
+    with pytest.raises(ShapeError, match="at least one"):
+        spec_step.training_step(problem.spec, [], [[], []], ADAM, PAPER)
+    with pytest.raises(ShapeError, match="at least one"):
+        engine_step.training_step(problem.engine, problem.features[:0], problem.labels[:0], nothing, ADAM, PAPER)
