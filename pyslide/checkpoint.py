@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -24,6 +23,7 @@ from pyslide.engine.network import Layer, LayerTables, Network
 from pyslide.engine.tables import Tables
 from pyslide.engine.vectors import Batch, is_sparse
 from pyslide.errors import CheckpointError, PyslideError
+from pyslide.npz import read_arrays
 from pyslide.parameters import (
     DensifiedWinnerTakeAllParameters,
     Family,
@@ -212,16 +212,6 @@ def _tuple(names: list[str] | None) -> tuple[str, ...] | None:
     return None if names is None else tuple(names)
 
 
-def _read(path: str | Path) -> Arrays:
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except FileNotFoundError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, AttributeError) as fault:
-        raise CheckpointError(f"expected a whole .npz file of arrays, got {fault}", path) from fault
-
-
 def _json(arrays: Arrays, name: str, path: str | Path) -> Any:
     try:
         return json.loads(arrays[name].tobytes())
@@ -310,7 +300,7 @@ def load_model(path: str | Path) -> Model:
     FileNotFoundError
         If there is no such file.
     """
-    arrays = _read(path)
+    arrays = read_arrays(path, CheckpointError)
     description = _described(arrays, path)
     settings = _settings(description, path)
     names = _json(arrays, "names", path)
@@ -332,7 +322,7 @@ def resume(path: str | Path, features: Batch, labels: sparse.csr_array) -> Train
     CheckpointError
         If the file is no whole checkpoint, or the data are not the run's.
     """
-    arrays = _read(path)
+    arrays = read_arrays(path, CheckpointError)
     description = _described(arrays, path)
     settings = _settings(description, path)
     network = _network(arrays, settings, description["steps"], path)

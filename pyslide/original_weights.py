@@ -7,7 +7,6 @@ second moments, float32, for i = 0, 1, ...
 from __future__ import annotations
 
 import warnings
-import zipfile
 from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from pyslide.arrays import FloatArray
 from pyslide.data.writing import written_aside
 from pyslide.engine.network import Network, new_layer
 from pyslide.errors import FormatError
+from pyslide.npz import read_arrays
 
 
 class OriginalLayer(NamedTuple):
@@ -55,11 +55,7 @@ def read_original(path: str | Path) -> tuple[OriginalLayer, ...]:
         Always: the program trains biases that each neuron keeps for itself and saves an array that it never updates.
         Adam's moments of the biases are not saved at all.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, ValueError, EOFError, AttributeError) as fault:
-        raise FormatError(f"expected an .npz file of arrays, got {fault}", path) from fault
+    arrays = read_arrays(path, FormatError)
     layers = []
     for depth in count():
         if f"w_layer_{depth}" not in arrays:
