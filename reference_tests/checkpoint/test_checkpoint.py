@@ -146,7 +146,6 @@ def described(**changes):
         (lambda arrays: arrays.update(layer_1_biases=np.zeros(39)), r"layer_1_biases.*\(40,\), got \(39,\)"),
         (lambda arrays: arrays.update(layer_0_weight_first=np.zeros((1, 1))), "layer_0_weight_first"),
     ],
-    ids=str,
 )
 def test_damaged_checkpoints(tmp_path, change, message):
     path = tmp_path / "run.npz"
@@ -240,7 +239,6 @@ def narrow_second_layer(arrays):
         (lambda arrays: arrays.update(w_layer_0=np.zeros(3)), "two dimensions"),
         (narrow_second_layer, "does not take"),
     ],
-    ids=str,
 )
 def test_bad_weight_files(tmp_path, change, message):
     path = tmp_path / "original.npz"

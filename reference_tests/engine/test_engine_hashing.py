@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from building import vector_of
+from building import name_of, vector_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -52,7 +52,7 @@ def as_entries(dense):
     return sparse.csr_array((values, (rows.ravel(), columns.ravel())), shape=dense.shape)
 
 
-@pytest.mark.parametrize("conventions", ANSWERS, ids=lambda one: str(hash(one))[-4:])
+@pytest.mark.parametrize("conventions", ANSWERS, ids=name_of)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_all_families_and_answers(name, conventions):
     generator = np.random.default_rng(1)
