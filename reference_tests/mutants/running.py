@@ -1,0 +1,102 @@
+"""Apply a mutant to a copy of the tree and see which test notices first."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from reference_tests.mutants.catalogue import Mutant
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = "reference_tests"
+SECONDS = 240
+"""After which a run counts as hung, and so as noticed."""
+NEAREST = (
+    ("spec/hashing", ["spec/test_spec_hashing.py", "spec/test_spec_densification.py"]),
+    ("spec/step", ["spec/test_spec_step.py", "gradients"]),
+    ("spec/", ["spec/test_spec_{stem}.py"]),
+    ("engine/hashing", ["engine/test_engine_hashing.py"]),
+    ("engine/keys", ["engine/test_engine_hashing.py"]),
+    ("engine/tables", ["engine/test_engine_tables.py"]),
+    ("engine/ragged", ["engine/test_engine_tables.py"]),
+    ("engine/sampling", ["engine/test_engine_sampling.py"]),
+    ("engine/", ["engine/test_engine_stations.py", "engine/test_engine_steps.py"]),
+    ("randomness", ["statistical"]),
+    ("checkpoint", ["checkpoint"]),
+    ("", ["training"]),
+)
+"""Which tests stand nearest to a file; the first match counts.  The whole suite follows."""
+
+
+class Verdict(NamedTuple):
+    """What became of a mutant."""
+
+    mutant: Mutant | None  # None: the unchanged package
+    caught_by: str  # a test, or "" for nobody
+    seconds: float
+
+
+def nearest(file: str) -> list[str]:
+    """Return the tests nearest to a file, then the folders of all others."""
+    stem = Path(file).stem
+    first = next(tests for part, tests in NEAREST if part in file)
+    folders = sorted(
+        path.name for path in (ROOT / TESTS).iterdir() if path.is_dir() and path.name not in ("mutants", "__pycache__")
+    )
+    near = [f"{TESTS}/{test.format(stem=stem)}" for test in first]
+    return near + [f"{TESTS}/{folder}" for folder in folders if f"{TESTS}/{folder}" not in near]
+
+
+def copy_tree(target: Path) -> None:
+    """Copy what the tests need."""
+    unneeded = shutil.ignore_patterns("__pycache__", ".hypothesis")
+    for name in ("pyslide", TESTS, "datasets"):
+        shutil.copytree(ROOT / name, target / name, ignore=unneeded)
+    for name in ("setup.cfg", "README.md", "docs"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name)
+        else:
+            shutil.copy(source, target / name)
+
+
+def run_suite(tree: Path, tests: list[str]) -> str:
+    """Run tests until the first failure and return its name, "" if there is none."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=no", *tests]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(tree),
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    try:
+        done = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"(no end within {SECONDS} s)"
+    if done.returncode == 0:
+        return ""
+    found = re.search(r"^(?:FAILED|ERROR) (\S.*?)(?: - |$)", done.stdout, re.MULTILINE)
+    return found[1] if found else f"(exit code {done.returncode})"
+
+
+def judge(mutant: Mutant | None, tree: Path) -> Verdict:
+    """Run the suite against a mutant in a tree of its own, and put the tree right again."""
+    started = time.monotonic()
+    if mutant is None:
+        return Verdict(None, run_suite(tree, nearest("")), time.monotonic() - started)
+    path = tree / mutant.file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
+    try:
+        caught_by = run_suite(tree, nearest(mutant.file))
+    finally:
+        path.write_text(text, encoding="utf-8")
+    return Verdict(mutant, caught_by, time.monotonic() - started)
