@@ -43,14 +43,15 @@ class Verdict(NamedTuple):
 
 
 def nearest(file: str) -> list[str]:
-    """Return the tests nearest to a file, then the folders of all others."""
-    stem = Path(file).stem
+    """Return the tests nearest to a file."""
     first = next(tests for part, tests in NEAREST if part in file)
-    folders = sorted(
-        path.name for path in (ROOT / TESTS).iterdir() if path.is_dir() and path.name not in ("mutants", "__pycache__")
-    )
-    near = [f"{TESTS}/{test.format(stem=stem)}" for test in first]
-    return near + [f"{TESTS}/{folder}" for folder in folders if f"{TESTS}/{folder}" not in near]
+    return [f"{TESTS}/{test.format(stem=Path(file).stem)}" for test in first]
+
+
+def whole_suite() -> list[str]:
+    """Return the folders of all tests but those of the mutants themselves."""
+    folders = [path.name for path in (ROOT / TESTS).iterdir() if path.is_dir()]
+    return [f"{TESTS}/{name}" for name in sorted(folders) if name not in ("mutants", "__pycache__")]
 
 
 def copy_tree(target: Path) -> None:
@@ -91,12 +92,12 @@ def judge(mutant: Mutant | None, tree: Path) -> Verdict:
     """Run the suite against a mutant in a tree of its own, and put the tree right again."""
     started = time.monotonic()
     if mutant is None:
-        return Verdict(None, run_suite(tree, nearest("")), time.monotonic() - started)
+        return Verdict(None, run_suite(tree, whole_suite()), time.monotonic() - started)
     path = tree / mutant.file
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     try:
-        caught_by = run_suite(tree, nearest(mutant.file))
+        caught_by = run_suite(tree, nearest(mutant.file)) or run_suite(tree, whole_suite())
     finally:
         path.write_text(text, encoding="utf-8")
     return Verdict(mutant, caught_by, time.monotonic() - started)
