@@ -1,8 +1,8 @@
 """The claims: what is drawn how, and the exact probability of what is counted.
 
 A claim counts successes in independent draws of all random parameters.  Functions of one family are independent where
-they come from rows (SimHash) or from permutations of their own (the first bin of each); where a family as a whole is one
-draw, it is drawn anew each time.
+they come from rows (SimHash) or from permutations of their own (the first bin of each); where a family as a whole is
+one draw, it is drawn anew each time.
 """
 
 from __future__ import annotations
