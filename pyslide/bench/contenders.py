@@ -37,7 +37,6 @@ class EngineContender:
             layers=layers, batch_size=shape.batch, schedule=NEVER, conventions=Conventions(), threads=threads
         )
         self.trainer = Trainer(settings, data.features, data.labels)
-        self.touched: list[int] = []
         self.active: list[float] = []
 
     def step(self) -> None:

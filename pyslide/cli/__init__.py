@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 
 from pyslide import __version__
-from pyslide.cli import conventions, data, evaluate, info, predict, train
+from pyslide.cli import bench, conventions, data, evaluate, info, predict, train
 from pyslide.errors import PyslideError
 
 EXAMPLES = """examples:
@@ -36,7 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pyslide {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (train, evaluate, predict, data, info, conventions):
+    for command in (train, evaluate, predict, data, info, conventions, bench):
         command.add_to(commands)
     return parser
 

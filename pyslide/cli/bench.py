@@ -1,0 +1,109 @@
+"""``pyslide bench``: speed, as ratios measured side by side in one run."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyslide.bench import SHAPES, Measurement, Shape, measure
+from pyslide.bench.contenders import CONTENDERS
+from pyslide.bench.shapes import synthetic
+from pyslide.cli.output import add_json, print_json, table
+from pyslide.settings import Hashing
+from pyslide.spec.sampling import Sampling
+
+QUICK = "width-10000"
+"""A shape that fits a minute."""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "bench",
+        help="measure speed, contenders side by side",
+        description="Train contenders in turn on the same synthetic batches and print milliseconds a step, rebuilds "
+        "included, and how many times as fast each is as the slowest.",
+        epilog="examples:\n  pyslide bench --quick\n  pyslide bench --shape amazon-670k --peers 'torch full softmax'",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--shape", choices=list(SHAPES), default="amazon-670k", help="(amazon-670k)")
+    parser.add_argument("--outputs", type=int, help="another number of output neurons")
+    parser.add_argument("--active", type=int, default=1000, help="pad active sets up to this (1000)")
+    parser.add_argument("-K", "--codes-per-table", type=int, default=4, metavar="K", help="(4)")
+    parser.add_argument("-L", "--tables", type=int, default=50, metavar="L", help="(50)")
+    parser.add_argument("--steps", type=int, default=10, help="timed steps of each contender (10)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores (all)")
+    parser.add_argument(
+        "--peers", action="append", choices=[name for name in CONTENDERS if name != "slide"], help="beside SLIDE"
+    )
+    parser.add_argument("--quick", action="store_true", help=f"the shape {QUICK} beside our full softmax, 5 steps")
+    parser.add_argument("--stages", action="store_true", help="where the time goes")
+    add_json(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and print."""
+    name, steps, peers = options.shape, options.steps, options.peers or []
+    if options.quick:
+        name, steps, peers = QUICK, min(steps, 5), peers or ["full softmax"]
+    shape: Shape = SHAPES[name]
+    if options.outputs is not None:
+        shape = shape._replace(labels=options.outputs)
+    hashing = Hashing(
+        codes_per_table=options.codes_per_table,
+        tables=options.tables,
+        sampling=Sampling(minimum_active=options.active),
+    )
+    print(f"{name}: {shape.features} features, {shape.labels} outputs, batch {shape.batch}", file=sys.stderr)
+    data = synthetic(shape, shape.batch * (steps + 8), np.random.default_rng(0))
+    rows = measure(data, shape, hashing, ["slide", *dict.fromkeys(peers)], steps, options.threads)
+    if options.json:
+        print_json({"shape": name, **shape._asdict(), "results": [as_json(row) for row in rows]})
+        return 0
+    print(as_table(rows))
+    if options.stages:
+        print(stage_table(rows))
+    return 0
+
+
+def as_json(row: Measurement) -> dict[str, Any]:
+    """Return a measurement as what JSON can hold."""
+    values = {**row._asdict(), "stages": dict(row.stages)}
+    return {key: None if isinstance(value, float) and np.isnan(value) else value for key, value in values.items()}
+
+
+def as_table(rows: Sequence[Measurement]) -> str:
+    """Return the contenders side by side."""
+    header = ["contender", "ms/step", "spread", "ms/rebuild", "amortised", "samples/s", "active", "times as fast"]
+    return table(
+        header,
+        [
+            [
+                row.name,
+                f"{row.step_milliseconds:.1f}",
+                f"{row.spread_milliseconds:.1f}",
+                f"{row.rebuild_milliseconds:.0f}",
+                f"{row.amortised_milliseconds:.1f}",
+                f"{row.samples_per_second:.0f}",
+                "all" if np.isnan(row.active_neurons) else f"{row.active_neurons:.0f}",
+                f"{row.times_as_fast:.1f}",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def stage_table(rows: Sequence[Measurement]) -> str:
+    """Return where the time of each of our own contenders goes."""
+    lines = [
+        [f"{row.name}: {stage}", f"{spent:.1f}"]
+        for row in rows
+        for stage, spent in sorted(row.stages.items(), key=lambda item: -item[1])
+    ]
+    return table(["stage", "ms/step"], lines)
