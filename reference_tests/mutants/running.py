@@ -49,9 +49,9 @@ def nearest(file: str) -> list[str]:
     return [f"{TESTS}/{test.format(stem=Path(file).stem)}" for test in first]
 
 
-def whole_suite() -> list[str]:
+def whole_suite(tree: Path) -> list[str]:
     """Return the folders of all tests but those of the mutants themselves."""
-    folders = [path.name for path in (ROOT / TESTS).iterdir() if path.is_dir()]
+    folders = [path.name for path in (tree / TESTS).iterdir() if path.is_dir()]
     return [f"{TESTS}/{name}" for name in sorted(folders) if name not in ("mutants", "__pycache__")]
 
 
@@ -95,12 +95,12 @@ def judge(mutant: Mutant | None, tree: Path) -> Verdict:
     """Run the suite against a mutant in a tree of its own, and put the tree right again."""
     started = time.monotonic()
     if mutant is None:
-        return Verdict(None, run_suite(tree, whole_suite()), time.monotonic() - started)
+        return Verdict(None, run_suite(tree, whole_suite(tree)), time.monotonic() - started)
     path = tree / mutant.file
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     try:
-        caught_by = run_suite(tree, nearest(mutant.file)) or run_suite(tree, whole_suite())
+        caught_by = run_suite(tree, nearest(mutant.file)) or run_suite(tree, whole_suite(tree))
     finally:
         path.write_text(text, encoding="utf-8")
     return Verdict(mutant, caught_by, time.monotonic() - started)

@@ -347,3 +347,12 @@ def test_a_bar_where_there_is_a_terminal():
     bar.close()
     assert "5/5" in stream.getvalue()
     assert "loss=" in stream.getvalue()
+
+
+def test_every_sample_has_a_padding_window_of_its_own():
+    one = trainer()
+    candidates, pool = one.draws(60)[1].candidates, one.pools[1]
+    places = np.argsort(pool)[candidates]  # where in the pool each candidate stands
+    assert (np.diff(places, axis=1) % 40 == 1).all()
+    assert candidates.shape == (60, 10)
+    assert len(set(places[:, 0].tolist())) > 20  # of 40; 60 draws leave fewer with probability 4.6e-8
