@@ -12,11 +12,14 @@ import numpy as np
 import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, IntArray
-from pyslide.engine.forward import gathered, sample_groups, scratch_for
+from pyslide.engine.forward import gathered, sample_groups
 from pyslide.engine.ragged import ActiveSets, segment_reduce
 from pyslide.engine.threads import SERIAL, Threads
-from pyslide.engine.vectors import Batch, is_sparse
+from pyslide.engine.vectors import Batch, is_sparse, row_slices
 from pyslide.spec.backward import batch_scale as batch_scale  # says something of a batch, not of a sample
+
+BLOCK_ROWS = 1024
+"""Weights multiplied at a time on the way back: larger blocks wake BLAS's own threads, which then fight with ours."""
 
 
 class Gradient(NamedTuple):
@@ -100,10 +103,12 @@ def dense_input_errors(
     error: FloatArray, weights: FloatArray, active: ActiveSets, group: range, below: FloatArray
 ) -> None:
     """Write the derivatives by all inputs of some samples."""
-    scratch = scratch_for(weights, active)
+    scratch = np.empty((BLOCK_ROWS, weights.shape[1]), dtype=weights.dtype)
+    below[group.start : group.stop] = 0
     for sample in group:
-        block = gathered(weights, active.of(sample), scratch)
-        below[sample] = error[slice(*active.offsets[sample : sample + 2])] @ block  # (s,) @ (s, d)
+        neurons, own = active.of(sample), error[slice(*active.offsets[sample : sample + 2])]
+        for piece in row_slices(neurons.size, BLOCK_ROWS):
+            below[sample] += own[piece] @ gathered(weights, neurons[piece], scratch)  # (s,) @ (s, d)
 
 
 def sparse_input_errors(

@@ -13,8 +13,9 @@ from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, is_sparse, row_slices
 from pyslide.spec.optimizer import Optimizer as Optimizer  # the same settings
 
-CACHE_NUMBERS = 2**15
-"""Numbers of one temporary: weights, moments and gradient of a chunk fit the second-level cache together."""
+CHUNK_NUMBERS = 2**18
+"""Numbers of one temporary: a chunk's weights, moments and gradient stay in the last-level cache, and two threads spend
+their time in NumPy, not waiting for the interpreter's lock (with chunks of 2^15 they were slower than one)."""
 
 
 class Weights(NamedTuple):
@@ -136,7 +137,7 @@ def update_rows(
         place = chunk if rows.size == count else rows[chunk]  # all rows: no gather
         update_chunk(weights, place, part, steps, optimizer, conventions)
 
-    threads.map(move, row_slices(rows.size, max(1, CACHE_NUMBERS // width)))
+    threads.map(move, row_slices(rows.size, max(1, CHUNK_NUMBERS // width)))
 
 
 def spread(left: Batch, rows: IntArray, count: int) -> Batch:

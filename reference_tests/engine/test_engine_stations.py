@@ -171,7 +171,7 @@ def test_input_errors(case):
 @pytest.mark.parametrize("epsilon", ["corrected", "uncorrected"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_updates(dtype, epsilon, rows, rule, monkeypatch):
-    monkeypatch.setattr(optimizer, "CACHE_NUMBERS", 7 * INPUTS)  # several chunks
+    monkeypatch.setattr(optimizer, "CHUNK_NUMBERS", 7 * INPUTS)  # several chunks
     conventions = PAPER.replace(adam_rows=rows, adam_epsilon=epsilon)
     settings = spec_optimizer.Optimizer(rule=rule, learning_rate=0.1, momentum=0.5, epsilon=1e-3)
     generator = np.random.default_rng(2)
