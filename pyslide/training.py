@@ -162,6 +162,8 @@ class Trainer:
         require_features(self.network, self.features)
         if network is None:
             self.rebuild(new_functions=False)
+        else:
+            self.shuffle_pools()
 
     def new_network(self) -> Network:
         """Draw a network's weights and hash functions; its tables are still empty."""
@@ -183,8 +185,12 @@ class Trainer:
                 rebuild_layer(
                     layer, settings.hashing, conventions, generator, self.threads, new_functions=new_functions
                 )
+        self.shuffle_pools()
+
+    def shuffle_pools(self) -> None:
+        """Shuffle the neurons that paddings are cut from; a layer without tables is never padded."""
         self.pools = [
-            draw_permutation(generator, layer.neurons if layer.tables is not None else 0)
+            draw_permutation(self.streams["tables"], layer.neurons if layer.tables is not None else 0)
             for layer in self.network.layers
         ]
 
@@ -288,7 +294,7 @@ def checked_data(
         If they do not fit each other or the output layer.
     """
     features = checked_batch(features, settings.dtype, "features")
-    labels = checked_batch(sparse.csr_array(labels), settings.dtype, "labels")
+    labels = checked_batch(sparse.csr_array(labels, copy=True), settings.dtype, "labels")  # the caller's keep zeros
     labels.eliminate_zeros()
     wanted = (features.shape[0], settings.layers[-1].neurons)
     if labels.shape != wanted:

@@ -137,7 +137,7 @@ def described(**changes):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (described(schema=99), "schema version 1, got 99"),
+        (described(schema=99), "schema version 2, got 99"),
         (described(settings={"layers": []}), "settings"),
         (lambda arrays: arrays.pop("description"), "description"),
         (lambda arrays: arrays.update(description=np.frombuffer(b"{", dtype=np.uint8)), "damaged"),
