@@ -1,0 +1,1 @@
+"""The kit that verifies other implementations of SLIDE."""
