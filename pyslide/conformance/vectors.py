@@ -12,6 +12,8 @@ from pyslide.errors import PyslideError
 
 ANSWERS = {question.field: question.answers for question in QUESTIONS}
 """All answers, by question."""
+PLAIN_FLAGS = {"plain", "several_steps", "rebuild"}
+"""Flags that say nothing of an edge."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class Case:
         """Return "plain", "edge" or "invalid"."""
         if "invalid_input" in self.flags:
             return "invalid"
-        return "plain" if self.flags == ("plain",) else "edge"
+        return "plain" if set(self.flags) <= PLAIN_FLAGS else "edge"
 
 
 @dataclass(frozen=True, eq=False)
