@@ -53,6 +53,7 @@ def policy(name):
     return {"conventions": PAPER.replace(bucket_policy=name)}
 
 
+FOLDED = Hashing(codes_per_table=3, tables=6, bin_size=4, table_bits=3)  # 64 keys for 8 buckets
 VARIANTS = {
     **{family: {"family": family} for family in FAMILIES},
     **{name: policy(name) for name in ("unlimited", "reservoir", "reservoir_one_over_n")},
@@ -62,6 +63,7 @@ VARIANTS = {
     "given-order-own-step": {
         "conventions": PAPER.replace(insertion_order="given_order", adam_rows="touched_own_step")
     },
+    "folded-keys": {"layers": (LayerSettings(neurons=16), LayerSettings(neurons=40, hashing=FOLDED))},
     "hashed-biases": {"family": "simhash", "conventions": PAPER.replace(bias_hashing="hashed")},
     "float64-adam": {"dtype": "float64"},
     "float32-sgd": {"optimizer": Optimizer(rule="sgd", momentum=0.9, learning_rate=0.1)},
@@ -143,7 +145,8 @@ def test_everything_that_was_saved(tmp_path):
     one.run(2, [lambda run, record: {"kind": "evaluation", "P@1": np.float32(0.1)}], steps=13)
     checkpoint.save(tmp_path / "run.npz", one)
     saved = checkpoint.load(tmp_path / "run.npz")
-    assert (saved.epoch, saved.position, saved.rebuilds) == (one.epoch, one.position, one.rebuilds) == (1, 64, 2)  # 4, 8.4; 13.3 is to come
+    assert (saved.epoch, saved.position) == (one.epoch, one.position) == (1, 64)
+    assert saved.rebuilds == one.rebuilds == 2  # at 4 and 8.4; 13.3 is still to come
     assert saved.row_order.tolist() == one.row_order.tolist()
     assert [pool.tolist() for pool in saved.pools] == [pool.tolist() for pool in one.pools]
     assert saved.streams == {name: generator.bit_generator.state for name, generator in one.streams.items()}
