@@ -356,3 +356,46 @@ def test_every_sample_has_a_padding_window_of_its_own():
     assert (np.diff(places, axis=1) % 40 == 1).all()
     assert candidates.shape == (60, 10)
     assert len(set(places[:, 0].tolist())) > 20  # of 40; 60 draws leave fewer with probability 4.6e-8
+
+
+def test_the_callers_labels_stay_as_they_are():
+    labels = DATA.labels.astype(np.float32)
+    labels.data[0] = 0
+    stored = labels.indices.copy(), labels.indptr.copy(), labels.data.copy()
+    one = Trainer(settings(), DATA.features, labels)
+    assert one.labels.nnz == labels.nnz - 1
+    for before, after in zip(stored, (labels.indices, labels.indptr, labels.data), strict=True):
+        assert np.array_equal(before, after)
+
+
+def test_a_network_that_was_trained_before_goes_on():
+    first = trainer()
+    first.run(2)
+    held = first.network.layers[1].tables.tables
+    second = Trainer(first.settings, DATA.features, DATA.labels, first.network)
+    assert second.network.layers[1].tables.tables is held
+    assert sorted(second.pools[1].tolist()) == list(range(40))
+    assert second.pools[0].size == 0
+    assert second.step().step == 11
+
+
+def test_every_step_is_recorded_as_it_was():
+    """Without tables every neuron is active, and the record says so."""
+    one = trainer(hashing=None)
+    one.run(2)
+    assert [row["step"] for row in one.history] == list(range(1, 11))
+    assert [row["epoch"] for row in one.history] == [0] * 5 + [1] * 5
+    assert [row["samples"] for row in one.history] == [32, 32, 32, 32, 22] * 2
+    assert {row["active_share"] for row in one.history} == {1.0}
+    assert all(row["seconds"] > 0 and 0 <= row["precision_at_1"] <= 1 for row in one.history)
+    json.dumps(one.history)
+
+
+def test_a_run_ends_at_its_steps_or_epochs_whichever_comes_first():
+    one = trainer()
+    assert one.run(3, steps=7) is True
+    assert (one.network.steps, one.epoch, one.position) == (7, 1, 64)
+    one.run(2, steps=99)
+    assert (one.network.steps, one.epoch, one.position) == (10, 2, 0)
+    one.run(2)
+    assert one.network.steps == 10
