@@ -39,7 +39,7 @@ def test_nothing_is_half_written(tmp_path):
     write_history(path, ROWS)
     before = path.read_bytes()
     with pytest.raises(TypeError, match="JSON"):
-        write_history(path, [*ROWS, {"kind": object()}])
+        write_history(path, [*reversed(ROWS), {"kind": object()}])  # other rows than are there
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["run.jsonl"]
 
