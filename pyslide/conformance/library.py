@@ -136,7 +136,7 @@ def read_file(path: Path) -> list[Vector]:
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise FormatError(f"expected vectors of version {VERSION}", path)
     operation = content.get("operation")
-    if operation not in OPERATIONS:
+    if not isinstance(operation, str) or operation not in OPERATIONS:
         raise FormatError(f"expected one of our operations, got {operation!r}", path)
     try:
         return [from_dict(written, operation) for written in content["vectors"]]

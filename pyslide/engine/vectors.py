@@ -36,7 +36,9 @@ def checked_batch(batch: Batch, dtype: npt.DTypeLike, name: str) -> Batch:
     """
     if is_sparse(batch):
         rows = sparse.csr_array(batch, dtype=dtype)
-        rows.sum_duplicates()
+        if not rows.has_canonical_format:  # a cast may share its indices with the caller's matrix, which stays as it is
+            rows = rows.copy()
+            rows.sum_duplicates()
         require_finite(rows.data, f"{name}, stored values")
         return rows
     dense = np.asarray(batch, dtype=dtype)

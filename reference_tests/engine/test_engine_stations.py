@@ -245,6 +245,16 @@ def test_stored_zeros_are_entries_only_where_asked():
     assert vectors.entries(batch, -np.inf, zeros_are_entries=False).tolist() == [[-np.inf, -np.inf, 2.0]]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_callers_matrix_stays_as_it_is(dtype):
+    parts = np.array([2.0, 1.0, 3.0, 4.0]), np.array([2, 0, 1, 1]), np.array([0, 2, 4])  # unsorted, and repeated
+    given_ = sparse.csr_array(parts, shape=(2, 3))
+    batch = vectors.checked_batch(given_, dtype, "features")
+    assert batch.toarray().tolist() == [[1.0, 0.0, 2.0], [0.0, 7.0, 0.0]]
+    assert batch.nnz == 3
+    assert (given_.data.tolist(), given_.indices.tolist()) == ([2.0, 1.0, 3.0, 4.0], [2, 0, 1, 1])
+
+
 def test_bad_batches():
     with pytest.raises(ShapeError, match="two dimensions, got 1"):
         vectors.checked_batch(np.ones(3), np.float32, "features")

@@ -74,7 +74,7 @@ def bucket_cases() -> list[Case]:
                 "table_bits": 12 if number % 2 else 5, "multipliers": one.odd_words(tables)}  # fmt: skip
 
     some = Arbitrary("bucket keys")
-    good = {"codes": some.integers(12, 8), "base": 8, "codes_per_table": 3, "table_bits": 9,
+    good: Inputs = {"codes": some.integers(12, 8), "base": 8, "codes_per_table": 3, "table_bits": 9,
             "multipliers": some.odd_words(4)}  # fmt: skip
     return [
         *plain_cases(name, 8, make),

@@ -72,7 +72,7 @@ def trace_cases() -> list[Case]:
     many: tuple[str, ...] = ("several_steps", "rebuild")
     good = run("good", "dwta", ADAM, steps=1)
     unsorted = [with_changes(good["steps"][0]["samples"][0], indices=[3, 2, 1, 0])]
-    strategies = [
+    strategies: list[tuple[str, str, Inputs, Inputs]] = [
         ("dwta-vanilla-adam", "dwta", ADAM, {"strategy": "vanilla"}),
         ("simhash-vanilla-adam", "simhash", ADAM, {"strategy": "vanilla"}),
         ("wta-top-k-adam", "wta", ADAM, {"strategy": "top_k"}),

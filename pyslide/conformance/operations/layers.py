@@ -10,7 +10,6 @@ from pyslide.arrays import require_finite, require_shape
 from pyslide.conformance.kinds import (
     INTEGER,
     INTEGER_ROWS,
-    INTEGERS,
     NUMBER_ROWS,
     NUMBERS,
     WORDS,
@@ -33,7 +32,7 @@ from pyslide.parameters import (
     WinnerTakeAllParameters,
 )
 from pyslide.settings import FAMILIES, STRATEGIES
-from pyslide.spec.network import Layer, LayerTables, new_layer, neuron_keys
+from pyslide.spec.network import Layer, LayerTables, neuron_keys, new_layer
 from pyslide.spec.sampling import Sampling
 
 FAMILY = (
@@ -73,11 +72,10 @@ LAYER = record_of(
 """A layer before training."""
 
 
-def _present(given: Given, *names: str) -> list[Any]:
-    for name in names:
-        if given[name] is None:
-            raise ConventionError(f"{name}: expected for the family {given['family']}, got null")
-    return [given[name] for name in names]
+def _present(given: Given, name: str) -> Any:
+    if given[name] is None:
+        raise ConventionError(f"{name}: expected for the family {given['family']}, got null")
+    return given[name]
 
 
 def read_family(given: Given) -> Family:
@@ -85,13 +83,14 @@ def read_family(given: Given) -> Family:
     dimension = given["dimension"]
     match given["family"]:
         case "simhash":
-            return SimHashParameters(*_present(given, "coordinates", "coefficients"), dimension)
+            return SimHashParameters(_present(given, "coordinates"), _present(given, "coefficients"), dimension)
         case "wta":
-            return WinnerTakeAllParameters(*_present(given, "bins"), dimension)
+            return WinnerTakeAllParameters(_present(given, "bins"), dimension)
         case "dwta":
-            return DensifiedWinnerTakeAllParameters(*_present(given, "bins", "probes"), dimension)
+            return DensifiedWinnerTakeAllParameters(_present(given, "bins"), _present(given, "probes"), dimension)
         case _:
-            return MinHashParameters(*_present(given, "bins", "probes", "kept"), dimension)
+            bins, probes = _present(given, "bins"), _present(given, "probes")
+            return MinHashParameters(bins, probes, _present(given, "kept"), dimension)
 
 
 def read_sampling(given: Given) -> Sampling:

@@ -47,7 +47,11 @@ def compute_adam(given: Given, conventions: Conventions) -> Answer:
     require_alike(given, "values", "gradient", "first", "second")
     require_at_least(given["step"], 1, "step")
     update = adam(
-        *(given[name] for name in ("values", "gradient", "first", "second", "step")),
+        given["values"],
+        given["gradient"],
+        given["first"],
+        given["second"],
+        given["step"],
         read_optimizer(given, "adam"),
         conventions.adam_epsilon,
     )

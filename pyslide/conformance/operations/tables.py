@@ -131,7 +131,9 @@ TABLES = (
             Field("keys", INTEGERS, "(N,) the key of each neuron"),
             CAPACITY,
             POLICY,
-            Field("uniforms", NUMBERS, "(N,) one draw of [0, 1) a neuron, by id; the reservoir reads it, FIFO does not"),
+            Field(
+                "uniforms", NUMBERS, "(N,) one draw of [0, 1) a neuron, by id; the reservoir reads it, FIFO does not"
+            ),
             Field("order", INTEGERS, "(N,) an order in which threads might have inserted them; not read under PAPER"),
         ),
         AFTER,
