@@ -1,0 +1,229 @@
+"""The commands of the kit: ``vectors``, ``verify``, ``export``, ``check`` and ``explain``.
+
+Each has a function that adds its options to a parser and one that runs it, for ``pyslide`` and for
+``python -m pyslide.conformance`` alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyslide.conformance.explaining import explain
+from pyslide.conformance.files_adapter import FilesAdapter, export
+from pyslide.conformance.known_failures import read_known_failures
+from pyslide.conformance.library import computed, fill_files, named, read_files
+from pyslide.conformance.messages import PRECISIONS
+from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.python_adapter import PythonAdapter, imported
+from pyslide.conformance.replies import Adapter, HarnessError
+from pyslide.conformance.reports import REPORTS
+from pyslide.conformance.subprocess_adapter import SubprocessAdapter
+from pyslide.conformance.vectors import Vector
+from pyslide.conformance.verifying import Verifier, selected
+from pyslide.conventions import PRESETS, Conventions
+from pyslide.data.writing import written_aside
+from pyslide.errors import FormatError, PyslideError
+
+CONFORMS, DOES_NOT, USAGE, BROKEN = 0, 1, 2, 3
+"""Exit codes."""
+VECTORS = Path("reference_tests/vectors")
+"""Where the vectors are committed."""
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose vectors."""
+    parser.add_argument("--operations", default="", help="only these, separated by commas")
+    parser.add_argument("--case", metavar="ID", help="only this case")
+    parser.add_argument("--vectors", type=Path, metavar="DIR", help="vectors from files (computed unless given)")
+
+
+def add_judgement(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how answers are judged and reported."""
+    parser.add_argument("--profile", default="PAPER", help="PAPER, ORIGINAL_CPP or a JSON file of answers (PAPER)")
+    parser.add_argument("--precision", choices=PRECISIONS, help="in which it computes (as it says itself)")
+    parser.add_argument("--known-failures", type=Path, metavar="FILE", help="JSON list of id, reason and link")
+    parser.add_argument("--report", choices=list(REPORTS), default="terminal", help="(terminal)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report there")
+
+
+def add_verify(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``verify``."""
+    way = parser.add_mutually_exclusive_group(required=True)
+    way.add_argument("--adapter", metavar="COMMAND", help="a program that speaks JSON lines")
+    way.add_argument("--python", metavar="MODULE:CLASS", help="a Python class")
+    way.add_argument("--files", type=Path, metavar="DIR", help="a directory with answers.jsonl")
+    parser.add_argument("--time-limit", type=float, default=10.0, metavar="SECONDS", help="for one case (10)")
+    add_choice(parser)
+    add_judgement(parser)
+    parser.set_defaults(run=run_verify)
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``export``."""
+    parser.add_argument("directory", type=Path, help="where inputs.jsonl is written")
+    add_choice(parser)
+    parser.set_defaults(run=run_export)
+
+
+def add_check(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``check``."""
+    parser.add_argument("files", type=Path, metavar="directory", help="where answers.jsonl is")
+    add_choice(parser)
+    add_judgement(parser)
+    parser.set_defaults(run=run_verify, adapter=None, python=None, time_limit=10.0)
+
+
+def add_vectors(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``vectors``."""
+    parser.add_argument("action", choices=("fill", "list"), help="write the files, or list the cases")
+    parser.add_argument("--directory", type=Path, default=VECTORS, help=f"({VECTORS})")
+    parser.set_defaults(run=run_vectors)
+
+
+def add_explain(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``explain``."""
+    parser.add_argument("id", help="of a vector, an operation or a flag")
+    parser.set_defaults(run=run_explain)
+
+
+def chosen(options: argparse.Namespace) -> list[Vector]:
+    """Return the vectors that the options choose.
+
+    Raises
+    ------
+    PyslideError
+        If there is none.
+    """
+    operations = [name for name in options.operations.split(",") if name]
+    unknown = [name for name in operations if name not in OPERATIONS]
+    if unknown:
+        raise PyslideError(f"no such operation: {', '.join(unknown)}; there are {', '.join(OPERATIONS)}")
+    if options.vectors is None:
+        cases = None if options.case is None else [named(options.case)]
+        return selected(computed(cases), operations)
+    vectors = selected(read_files(options.vectors), operations, options.case)
+    if not vectors:
+        raise PyslideError(f"{options.vectors}: no vector is called {options.case!r}")
+    return vectors
+
+
+def profile_of(name: str) -> Conventions:
+    """Return a preset, or the conventions of a file.
+
+    Raises
+    ------
+    FormatError, ConventionError
+    """
+    if name in PRESETS:
+        return PRESETS[name]
+    try:
+        answers = json.loads(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise FormatError(f"expected {', '.join(PRESETS)} or a JSON file of answers: {fault}", name) from fault
+    if not isinstance(answers, dict):
+        raise FormatError("expected an object of answers by question", name)
+    return Conventions.from_dict(answers)
+
+
+def adapter_of(options: argparse.Namespace) -> Adapter:
+    """Return the way that the options choose."""
+    if options.adapter is not None:
+        command = shlex.split(options.adapter)
+        if not command:
+            raise PyslideError("--adapter: expected a command, got none")
+        return SubprocessAdapter(command, options.time_limit)
+    if options.python is not None:
+        return PythonAdapter(imported(options.python))
+    return FilesAdapter(options.files, options.precision or "float64")
+
+
+def again(options: argparse.Namespace) -> str:
+    """Return the command that verifies once more, for a case's id to be added."""
+    if options.adapter is not None:
+        way = f"--adapter {shlex.quote(options.adapter)}"
+    else:
+        way = f"--python {options.python}" if options.python else f"--files {shlex.quote(str(options.files))}"
+    profile = "" if options.profile == "PAPER" else f" --profile {shlex.quote(options.profile)}"
+    vectors = f" --vectors {shlex.quote(str(options.vectors))}" if options.vectors else ""
+    return f"python -m pyslide.conformance verify {way}{profile}{vectors}"
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    """Verify an implementation and print the report."""
+    try:
+        known = read_known_failures(options.known_failures) if options.known_failures else []
+        verifier = Verifier(profile_of(options.profile), options.profile, options.precision, known, again(options))
+        report = verifier.verify(adapter_of(options), chosen(options))
+    except HarnessError as fault:
+        print(f"pyslide: {fault}", file=sys.stderr)
+        return BROKEN
+    except (PyslideError, OSError) as fault:
+        print(f"pyslide: {fault}", file=sys.stderr)
+        return USAGE
+    text = REPORTS[options.report](report)
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        with written_aside(options.output) as stream:
+            stream.write(text.encode())
+    return CONFORMS if report.conforms else DOES_NOT
+
+
+def run_export(options: argparse.Namespace) -> int:
+    """Write inputs."""
+    try:
+        vectors = chosen(options)
+    except PyslideError as fault:
+        print(f"pyslide: {fault}", file=sys.stderr)
+        return USAGE
+    path = export((vector.case for vector in vectors), options.directory)
+    print(f"{path}: {len(vectors)} cases")
+    return 0
+
+
+def run_vectors(options: argparse.Namespace) -> int:
+    """Fill the files, or list the cases."""
+    if options.action == "list":
+        for vector in computed():
+            print(f"{vector.case.id}  [{', '.join(vector.case.flags)}]  {vector.case.summary}")
+        return 0
+    changed = fill_files(options.directory)
+    for path in changed:
+        print(f"wrote {path}")
+    print(f"{len(changed)} files changed")
+    return 0
+
+
+def run_explain(options: argparse.Namespace) -> int:
+    """Print what is behind an id."""
+    try:
+        sys.stdout.write(explain(options.id))
+    except PyslideError as fault:
+        print(f"pyslide: {fault}", file=sys.stderr)
+        return USAGE
+    return 0
+
+
+COMMANDS = {
+    "vectors": (add_vectors, "write the vectors' files, or list them"),
+    "verify": (add_verify, "put every vector to an implementation, and say what is wrong and what it matches"),
+    "export": (add_export, "write inputs for an implementation that runs elsewhere"),
+    "check": (add_check, "judge the answers that such an implementation wrote"),
+    "explain": (add_explain, "say what a vector, an operation or a flag is about"),
+}
+"""Every command: the function that adds its options, and a line of help."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m pyslide.conformance", description=__doc__)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, (add, text) in COMMANDS.items():
+        add(commands.add_parser(name, help=text, description=text))
+    options = parser.parse_args(arguments)
+    return int(options.run(options))

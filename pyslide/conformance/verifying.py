@@ -1,0 +1,189 @@
+"""Verification: every case is put to an implementation, and what differs is diagnosed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from pyslide.conformance.comparing import Difference, difference_of
+from pyslide.conformance.diagnosis import describe, matching_answers, slips
+from pyslide.conformance.known_failures import KnownFailure, find, without_match
+from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.replies import Adapter, Capabilities, Reply
+from pyslide.conformance.vectors import Case, Outcome, Vector, outcome
+from pyslide.conventions import PAPER, Conventions
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What came of one case.
+
+    Attributes
+    ----------
+    case : Case
+    status : {"passed", "failed", "errored", "skipped"}
+    difference : Difference, optional
+        Of a failure.
+    answers : list of dict
+        The conventions that give what came, by question.
+    explanations : list of str
+        The same in words, and slips.
+    message : str
+        Of a skip or an error.
+    known : KnownFailure, optional
+    seconds : float
+    """
+
+    case: Case
+    status: str
+    difference: Difference | None = None
+    answers: Sequence[dict[str, str]] = ()
+    explanations: Sequence[str] = ()
+    message: str = ""
+    known: KnownFailure | None = None
+    seconds: float = 0.0
+
+    @property
+    def unexpected(self) -> bool:
+        """Return whether it speaks against the implementation, known failures apart."""
+        return self.status in ("failed", "errored") and self.known is None
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """All findings on an implementation."""
+
+    implementation: Capabilities
+    findings: Sequence[Finding]
+    profile: str = "PAPER"
+    rerun: str = ""
+    unmatched: Sequence[KnownFailure] = field(default=())
+
+    @property
+    def conforms(self) -> bool:
+        """Return whether something was asked and nothing failed that is not known to."""
+        asked = any(finding.status != "skipped" for finding in self.findings)
+        return asked and not any(finding.unexpected for finding in self.findings)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return how many cases ended how."""
+        counted = Counter(
+            "known failure" if finding.known and finding.status != "passed" else finding.status
+            for finding in self.findings
+        )
+        return dict(counted)
+
+    @property
+    def unexpected_passes(self) -> list[Finding]:
+        """Return the cases that are listed as known failures and pass."""
+        return [finding for finding in self.findings if finding.known is not None and finding.status == "passed"]
+
+    def common_answers(self) -> dict[str, tuple[dict[str, str], int, int]]:
+        """Return for each operation that fails the answers that explain most of its failures: how many, of how many."""
+        result = {}
+        for operation in OPERATIONS:
+            failed = [
+                finding
+                for finding in self.findings
+                if finding.case.operation == operation and finding.status == "failed"
+            ]
+            votes = Counter(tuple(answers.items()) for finding in failed for answers in finding.answers)
+            if votes:
+                best, count = votes.most_common(1)[0]
+                result[operation] = (dict(best), count, len(failed))
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Verifier:
+    """How an implementation is judged.
+
+    Attributes
+    ----------
+    profile : Conventions
+        Whose answers are right.
+    profile_name : str
+    precision : str, optional
+        In which the implementation computes, if it does not say so itself.
+    known : sequence of KnownFailure
+    rerun : str
+        The command that reruns one case, its id to be appended.
+    """
+
+    profile: Conventions = PAPER
+    profile_name: str = "PAPER"
+    precision: str | None = None
+    known: Sequence[KnownFailure] = ()
+    rerun: str = ""
+
+    def verify(self, adapter: Adapter, vectors: Sequence[Vector]) -> Report:
+        """Put every vector to an implementation.
+
+        Raises
+        ------
+        HarnessError
+            If it cannot be reached.
+        """
+        try:
+            capabilities = adapter.start()
+            findings = [self.judge(adapter, capabilities, vector) for vector in vectors]
+        finally:
+            adapter.stop()
+        unmatched = without_match(self.known, (vector.case.id for vector in vectors))
+        return Report(capabilities, findings, self.profile_name, self.rerun, unmatched)
+
+    def judge(self, adapter: Adapter, capabilities: Capabilities, vector: Vector) -> Finding:
+        """Put one vector to it."""
+        case, known = vector.case, find(self.known, vector.case.id)
+        precision = self.precision or capabilities.precision
+        reason = self.reason_to_skip(case, capabilities, precision)
+        if reason:
+            return Finding(case, "skipped", message=reason, known=known)
+        expected = vector.paper if self.profile == PAPER else outcome(case, self.profile)
+        if expected.outputs is None and case.kind != "invalid":
+            return Finding(case, "skipped", message=f"nothing is defined here: {expected.message}", known=known)
+        begun = perf_counter()
+        reply = adapter.run(case.id, case.operation, case.inputs)
+        return self.compared(case, expected, reply, precision, perf_counter() - begun, known)
+
+    @staticmethod
+    def reason_to_skip(case: Case, capabilities: Capabilities, precision: str) -> str:
+        """Return why a case is not put to an implementation, or nothing."""
+        if case.operation not in capabilities.operations:
+            return "not offered"
+        if precision == "float32" and "needs_float64" in case.flags:
+            return "its numbers need float64"
+        return ""
+
+    def compared(
+        self,
+        case: Case,
+        expected: Outcome,
+        reply: Reply,
+        precision: str,
+        seconds: float,
+        known: KnownFailure | None,
+    ) -> Finding:
+        """Return the finding on a reply."""
+        if reply.status in ("skipped", "errored"):
+            return Finding(case, reply.status, message=reply.message, known=known, seconds=seconds)
+        operation = OPERATIONS[case.operation]
+        difference = difference_of(operation, case.inputs, expected, reply, precision)
+        if difference is None:
+            return Finding(case, "passed", known=known, seconds=seconds)
+        answers = matching_answers(case, reply, precision, self.profile)
+        explanations = [f"what {describe(one)} gives" for one in answers]
+        explanations += slips(operation, dict(expected.outputs or {}), reply, precision)
+        return Finding(case, "failed", difference, answers, explanations, known=known, seconds=seconds)
+
+
+def selected(vectors: Sequence[Vector], operations: Sequence[str], case_id: str | None = None) -> list[Vector]:
+    """Return the vectors of some operations (all if none is named), or the one of an id."""
+    return [
+        vector
+        for vector in vectors
+        if (not operations or vector.case.operation in operations) and (case_id is None or vector.case.id == case_id)
+    ]
