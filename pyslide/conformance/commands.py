@@ -1,7 +1,6 @@
 """The commands of the kit: ``vectors``, ``verify``, ``export``, ``check`` and ``explain``.
 
-Each has a function that adds its options to a parser and one that runs it, for ``pyslide`` and for
-``python -m pyslide.conformance`` alike.
+Each has a function that adds its options to a parser and one that runs it.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from pyslide.conformance.explaining import explain
@@ -19,6 +17,7 @@ from pyslide.conformance.known_failures import read_known_failures
 from pyslide.conformance.library import computed, fill_files, named, read_files
 from pyslide.conformance.messages import PRECISIONS
 from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.pages import fill_pages
 from pyslide.conformance.python_adapter import PythonAdapter, imported
 from pyslide.conformance.replies import Adapter, HarnessError
 from pyslide.conformance.reports import REPORTS
@@ -33,6 +32,8 @@ CONFORMS, DOES_NOT, USAGE, BROKEN = 0, 1, 2, 3
 """Exit codes."""
 VECTORS = Path("reference_tests/vectors")
 """Where the vectors are committed."""
+PAGES = Path("reference_tests/formats")
+"""Where the format pages are, whose tables and examples are made with the vectors."""
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +83,7 @@ def add_vectors(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``vectors``."""
     parser.add_argument("action", choices=("fill", "list"), help="write the files, or list the cases")
     parser.add_argument("--directory", type=Path, default=VECTORS, help=f"({VECTORS})")
+    parser.add_argument("--pages", type=Path, default=PAGES, metavar="DIR", help=f"of the format pages ({PAGES})")
     parser.set_defaults(run=run_vectors)
 
 
@@ -150,7 +152,7 @@ def again(options: argparse.Namespace) -> str:
         way = f"--python {options.python}" if options.python else f"--files {shlex.quote(str(options.files))}"
     profile = "" if options.profile == "PAPER" else f" --profile {shlex.quote(options.profile)}"
     vectors = f" --vectors {shlex.quote(str(options.vectors))}" if options.vectors else ""
-    return f"python -m pyslide.conformance verify {way}{profile}{vectors}"
+    return f"pyslide verify {way}{profile}{vectors}"
 
 
 def run_verify(options: argparse.Namespace) -> int:
@@ -192,7 +194,7 @@ def run_vectors(options: argparse.Namespace) -> int:
         for vector in computed():
             print(f"{vector.case.id}  [{', '.join(vector.case.flags)}]  {vector.case.summary}")
         return 0
-    changed = fill_files(options.directory)
+    changed = fill_files(options.directory) + fill_pages(options.pages)
     for path in changed:
         print(f"wrote {path}")
     print(f"{len(changed)} files changed")
@@ -219,11 +221,7 @@ COMMANDS = {
 """Every command: the function that adds its options, and a line of help."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m pyslide.conformance", description=__doc__)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add every command to a parser."""
     for name, (add, text) in COMMANDS.items():
         add(commands.add_parser(name, help=text, description=text))
-    options = parser.parse_args(arguments)
-    return int(options.run(options))

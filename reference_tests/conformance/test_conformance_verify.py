@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from pyslide.conformance.commands import main
+from pyslide.cli import main
 from pyslide.conformance.known_failures import KnownFailure
 from pyslide.conformance.library import computed
 from pyslide.conformance.own import Specification
