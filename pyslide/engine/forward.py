@@ -29,7 +29,7 @@ def gathered(weights: FloatArray, neurons: IntArray, scratch: FloatArray) -> Flo
     return block
 
 
-def scratch_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
+def _scratch_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
     """Return memory for the weights of the largest active set."""
     return np.empty((int(active.sizes.max(initial=0)), weights.shape[1]), dtype=weights.dtype)
 
@@ -73,7 +73,7 @@ def dense_products(
     weights: FloatArray, active: ActiveSets, inputs: FloatArray, group: range, sums: FloatArray
 ) -> None:
     """Write w_a . x for the active neurons of some samples; `numpy.vecdot` starts no threads of its own."""
-    scratch = scratch_for(weights, active)
+    scratch = _scratch_for(weights, active)
     for sample in group:
         block = gathered(weights, active.of(sample), scratch)
         np.vecdot(block, inputs[sample], out=sums[slice(*active.offsets[sample : sample + 2])])  # (s, d) . (d,)

@@ -134,6 +134,13 @@ def test_a_family_of_ones_own(family, dense_input):
     same_codes(as_entries(dense), family, conventions)
 
 
+@pytest.mark.parametrize("family", [Own(), OwnBatch()], ids=["vector by vector", "batch"])
+@given(batch=arrays(np.float32, (5, DIMENSION), elements=st.integers(-2, 2)))
+def test_a_family_of_ones_own_sees_any_values(family, batch):
+    expected = [[int(row[row != 0].sum() > 0), np.count_nonzero(row) % 3] * 6 for row in batch]
+    assert hashing.hash_codes(batch, family, PAPER).codes.tolist() == expected
+
+
 def test_another_dimension_is_refused():
     with pytest.raises(ShapeError, match="dimension 12, got 3"):
         hashing.hash_codes(np.ones((2, 3)), family_of("dwta", PAPER), PAPER)
@@ -189,6 +196,22 @@ def test_keys(base, count, table_bits, packing):
         return
     expected = [spec_keys.bucket_keys(row, base, count, table_bits, multipliers, packing).tolist() for row in codes]
     assert got.tolist() == expected
+
+
+@pytest.mark.parametrize("packing", next(question.answers for question in QUESTIONS if question.number == 3))
+@given(base=st.integers(2, 9), count=st.integers(1, 4), table_bits=st.integers(1, 20), data=st.data())
+def test_any_keys(packing, base, count, table_bits, data):
+    multipliers = draw_multipliers(np.random.default_rng(7), 2)
+    codes = data.draw(arrays(np.int64, (3, 2 * count), elements=st.integers(0, base - 1)))
+    if data.draw(st.booleans()):
+        codes[-1, -1] = data.draw(st.sampled_from([-1, base]))
+    try:
+        expected = [spec_keys.bucket_keys(row, base, count, table_bits, multipliers, packing).tolist() for row in codes]
+    except OutOfRangeError:
+        with pytest.raises(OutOfRangeError):
+            keys.bucket_keys(codes, base, count, table_bits, multipliers, packing)
+    else:
+        assert keys.bucket_keys(codes, base, count, table_bits, multipliers, packing).tolist() == expected
 
 
 def test_keys_that_fit_nothing():

@@ -118,3 +118,9 @@ def test_select_keeps_whole_rows_apart():
     kept = sampling.select(active, np.array([False, True, True, False]))
     assert lists(kept) == [[2], [], [0]]
     assert PAPER.active_set == "per_sample"
+
+
+@given(st.integers(0, 9))
+def test_nobody_is_in_empty_sets(samples):
+    assert lists(sampling.nobody(samples)) == [[]] * samples
+    assert sampling.nobody(samples).offsets.tolist() == [0] * (samples + 1)

@@ -10,6 +10,7 @@ import scipy.sparse as sparse
 from building import vector_of, without_nan
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from pyslide.conventions import PAPER
 from pyslide.engine import backward, forward, loss, optimizer, ragged, schedule, threads, vectors
@@ -237,6 +238,23 @@ def test_batches(kind):
     assert vectors.entries(batch, 0.0, zeros_are_entries=True).tolist() == dense.tolist()
     assert np.array_equal(vectors.checked_batch(batch, np.float32, "x").astype(float) @ np.eye(3), dense)
     assert vectors.is_sparse(batch) == (kind == "sparse")
+
+
+@given(
+    dense=arrays(np.float64, st.tuples(*[st.integers(1, 4)] * 2), elements=st.sampled_from([0.0, 1e-310, -2.0])),
+    value=st.sampled_from([0.0, 3.0]),
+    kept_sparse=st.booleans(),
+)
+def test_any_batch(dense, value, kept_sparse):
+    batch = vectors.checked_batch(sparse.csr_array(dense) if kept_sparse else dense, np.float64, "x")
+    appended = vectors.append_coordinate(batch, np.full(len(dense), value))
+    for row, numbers in enumerate(dense):
+        entries_ = np.flatnonzero(numbers) if kept_sparse else np.arange(numbers.size)
+        plain = spec_vectors.sparse_vector(entries_, numbers[entries_], numbers.size)
+        for got, expected in ((batch, plain), (appended, spec_vectors.append_coordinate(plain, value))):
+            vector = vector_of(got, row)
+            assert vector.indices.tolist() == expected.indices.tolist()
+            assert vector.values.tolist() == expected.values.tolist()
 
 
 def test_stored_zeros_are_entries_only_where_asked():

@@ -6,9 +6,12 @@ than 1e-13.  Adam's first step divides by the root of the second moment, which i
 gradient of 1e-5 becomes 1e-8 of a step of size 1e-2, so that weights agree within 1e-9 after a few steps.
 """
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 from building import SAMPLES, draws, every_convention, name_of, pair, samples_of
+from hypothesis import given
+from strategies import all_conventions
 
 from pyslide.conventions import PAPER
 from pyslide.engine import step as engine_step
@@ -65,6 +68,19 @@ def test_every_convention_and_family(family, conventions):
             train_both(problem, conventions, place)
         except OutOfRangeError:  # both layers refuse codes that no table can hold; test_engine_hashing compares that
             assert conventions.densification_failure in ("minus_one", "smallest_integer")
+
+
+@given(
+    conventions=all_conventions(densification_failure="code_zero"),
+    seed=st.integers(0, 2**32 - 1),
+    family=st.sampled_from(FAMILIES),
+    strategy=st.sampled_from(STRATEGIES),
+    tabled=st.lists(st.booleans(), min_size=1, max_size=3),
+    rule=st.sampled_from(["adam", "sgd"]),
+)
+def test_any_network_trains_alike(conventions, seed, family, strategy, tabled, rule):
+    problem = pair(seed, conventions, family, strategy, tuple(tabled))
+    train_both(problem, conventions, seed, steps=2, optimizer=Optimizer(rule=rule, learning_rate=0.01, momentum=0.5))
 
 
 @pytest.mark.parametrize("tabled", [(True,), (False,), (True, True), (False, False), (True, False, True)], ids=str)

@@ -31,7 +31,7 @@ TWINS = {
                                "hard_threshold", "intersection", "label_sets", "log_weights", "nobody", "pad", "sample",
                                "select", "share", "top_k", "union", "vanilla", "within_budget"], SAMPLING),
     "forward": dict.fromkeys(["all_preactivations", "preactivations", "dense_products", "sparse_products", "gathered",
-                              "scratch_for", "sample_groups", "relu", "hidden_output", "softmax", "stable_softmax",
+                              "sample_groups", "relu", "hidden_output", "softmax", "stable_softmax",
                               "softmax_from_zero"], STATIONS),
     "loss": dict.fromkeys(["targets", "log_softmax", "cross_entropy"], STATIONS),
     "backward": dict.fromkeys(["output_error", "sampled_gradient", "full_gradient", "touched_columns",

@@ -52,7 +52,7 @@ def nearest(file: str) -> list[str]:
 def whole_suite(tree: Path) -> list[str]:
     """Return the folders of all tests but those of the mutants themselves."""
     folders = [path.name for path in (tree / TESTS).iterdir() if path.is_dir()]
-    return [f"{TESTS}/{name}" for name in sorted(folders) if name not in ("mutants", "__pycache__")]
+    return [f"{TESTS}/{name}" for name in sorted(folders) if name not in ("mutants", "evidence", "__pycache__")]
 
 
 def copy_tree(target: Path) -> None:

@@ -393,6 +393,25 @@ def test_zero_entries_do_not_matter_in_the_papers_reading(data):
     )
 
 
+@given(sparse_vectors(6, st.sampled_from([0.0, -0.0, 1.0, -2.0])))
+def test_hashed_entries_against_a_loop(vector):
+    seen = hashed_entries(vector, "as_its_nonzeros")
+    expected = [(i, x) for i, x in zip(vector.indices.tolist(), vector.values.tolist(), strict=True) if x != 0]
+    assert list(zip(seen.indices.tolist(), seen.values.tolist(), strict=True)) == expected
+    assert seen.dimension == 6
+    assert hashed_entries(vector, "all_coordinates") is vector
+
+
+@given(st.integers(2, 6), st.integers(1, 6), st.data())
+def test_every_code_of_a_range_occurs(dimension, places, data):
+    places = min(places, dimension)
+    bins = np.array([data.draw(st.permutations(range(dimension)))[:places]])
+    parameters = WinnerTakeAllParameters(bins, dimension)
+    one_hot = np.eye(dimension)[bins[0]]
+    codes = [hash_codes(from_dense(row), parameters, PAPER).codes[0] for row in one_hot]
+    assert sorted(codes) == list(range(code_range(parameters, PAPER)))
+
+
 @pytest.mark.parametrize("donor", ["undensified", "densified_so_far"])
 def test_code_range_holds_codes_that_were_borrowed_in_a_chain(donor):
     # bin 1 asks itself, then 0: 0 + 2*2; bin 2 asks itself, then 1: where that may lend, 4 + 2*2

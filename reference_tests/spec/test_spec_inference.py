@@ -1,7 +1,10 @@
 """Predictions: the spec by hand and by brute force, and the batch inference against the spec."""
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
+from strategies import problems
 
 from pyslide.building import build_network, rebuild_layer
 from pyslide.conventions import PAPER
@@ -9,7 +12,7 @@ from pyslide.inference import exact_top_k, sampled_top_k
 from pyslide.randomness import generators
 from pyslide.settings import Hashing, LayerSettings
 from pyslide.spec import inference
-from pyslide.spec.network import LayerTables, Network, new_layer, rebuild
+from pyslide.spec.network import LayerTables, Network, new_layer, rebuild, retrieve
 from pyslide.spec.vectors import from_dense
 
 
@@ -53,3 +56,34 @@ def test_batch_inference_equals_the_spec(sampled):
         found = labels >= 0
         assert labels[found].tolist() == best.neurons.tolist()
         np.testing.assert_allclose(logits[found], best.logits, rtol=1e-12)
+
+
+@given(problems(), st.integers(1, 4))
+def test_all_neurons_are_ranked_by_a_dense_product(problem, k):
+    features = problem.samples[0].features
+    outputs = np.zeros(features.dimension)
+    outputs[features.indices] = features.values
+    for layer in problem.network.layers:
+        sums = layer.weights @ outputs + layer.biases
+        outputs = np.maximum(sums, 0)
+    ranked = sorted(range(sums.size), key=lambda neuron: (-sums[neuron], neuron))[:k]
+    best = inference.top_k(problem.network, features, k, PAPER)
+    # multiples of 1/4 and their products are exact in any order, so that ties are ties
+    assert best.neurons.tolist() == ranked
+    assert best.logits.tolist() == sums[ranked].tolist()
+    computed = inference.scores(problem.network, features, PAPER)
+    assert computed.neurons.tolist() == list(range(sums.size))
+
+
+@given(problems())
+def test_sampled_inference_computes_what_the_tables_give_and_no_more(problem):
+    conventions = PAPER.replace(inference="sampled")
+    layer, features = problem.network.layers[0], problem.samples[0].features
+    computed = inference.neurons_at_inference(layer, features, conventions)
+    if layer.tables is None:
+        assert computed.tolist() == list(range(layer.biases.size))
+        return
+    found = {int(neuron) for bucket in retrieve(features, layer.tables, PAPER) for neuron in bucket}
+    assert set(computed.tolist()) <= found
+    if layer.tables.sampling.strategy == "union":
+        assert set(computed.tolist()) == found

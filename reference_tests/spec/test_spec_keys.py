@@ -199,3 +199,25 @@ def test_each_table_takes_its_own_codes_and_multiplier():
     np.testing.assert_array_equal(keys, [1, 2, 3])
     # 1 bit: 1 * 1 -> 0; 2^63 + 1 times 2 is 2 -> 0; -3 modulo 2^64 -> 1
     np.testing.assert_array_equal(bucket_keys(codes(0, 1, 1, 0, 1, 1), 2, 2, 1, multipliers, "positional"), [0, 0, 1])
+
+
+@given(st.integers(2, 9), st.integers(1, 4), st.integers(1, 12), st.lists(words, min_size=1, max_size=4), st.data())
+def test_keys_of_tables_against_whole_numbers(base, length, table_bits, multipliers, data):
+    digits = data.draw(st.lists(st.integers(0, base - 1), min_size=length * len(multipliers),
+                                max_size=length * len(multipliers)))
+    odd = np.array([word | 1 for word in multipliers], dtype=np.uint64)
+    keys = bucket_keys(codes(*digits), base, length, table_bits, odd, "positional")
+    for table, multiplier in enumerate(odd.tolist()):
+        own = digits[table * length : (table + 1) * length]
+        packed = sum(digit * base**place for place, digit in enumerate(reversed(own)))
+        wide = base**length > 2**table_bits
+        assert keys[table] == ((multiplier * packed % 2**64) // 2 ** (64 - table_bits) if wide else packed)
+
+
+@given(st.integers(2, 5), st.lists(st.integers(-2, 6), min_size=1, max_size=5))
+def test_exactly_the_digits_of_a_base_are_taken(base, digits):
+    if all(0 <= digit < base for digit in digits):
+        require_digits(codes(*digits), base)
+    else:
+        with pytest.raises(OutOfRangeError):
+            require_digits(codes(*digits), base)

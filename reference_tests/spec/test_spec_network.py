@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import all_conventions, layers
+from strategies import all_conventions, layers, sparse_vectors, winner_take_all_parameters
 
 from pyslide.conventions import PAPER
 from pyslide.errors import OutOfRangeError, ShapeError
@@ -176,3 +176,20 @@ def test_a_neuron_lies_in_one_bucket_of_a_table_at_most(data):
         assert len({neuron for neuron, _ in held}) == len(held)
         assert all(keys[neuron, number] == key for neuron, key in held)
         assert sum(bucket.arrivals for bucket in table.values()) == 6
+
+
+@given(st.data())
+def test_keys_of_winner_take_all_against_a_loop(data):
+    codes, tables = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    family = data.draw(winner_take_all_parameters(5, codes * tables))
+    multipliers = np.ones(tables, dtype=np.uint64)
+    held = LayerTables(family, codes, 20, multipliers, 4, Sampling(), ({},) * tables)
+    vector = data.draw(sparse_vectors(5))
+    dense = dict(zip(vector.indices.tolist(), vector.values.tolist(), strict=True))
+    keys = input_keys(vector, held, PAPER)
+    for table in range(tables):
+        key = 0
+        for places in family.bins[table * codes : (table + 1) * codes].tolist():
+            values = [dense.get(place, 0.0) for place in places]
+            key = key * len(places) + values.index(max(values))
+        assert keys[table] == key

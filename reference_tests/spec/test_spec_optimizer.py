@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
 from pyslide.conventions import PAPER
 from pyslide.errors import OutOfRangeError
@@ -115,3 +117,38 @@ def test_settings_with_which_no_step_makes_sense(settings):
 
 def test_settings_at_the_edge():
     assert Optimizer(momentum=0.0, first_decay=0.0, second_decay=0.0, epsilon=1e-300).rule == "adam"
+
+
+rates = st.floats(1e-4, 1.0)
+decays = st.floats(0.0, 0.999)
+numbers = st.lists(st.floats(-8, 8, allow_subnormal=False), min_size=1, max_size=6)
+
+
+@given(numbers, rates, decays)
+def test_momentum_sums_the_gradients_of_the_past(gradients, rate, momentum):
+    optimizer = Optimizer(rule="sgd", learning_rate=rate, momentum=momentum)
+    state = Update(np.zeros(1), np.zeros(1), np.zeros(1))
+    for gradient in gradients:
+        state = sgd(state.values, np.array([gradient]), state.first, optimizer)
+    # the i-th of n gradients has moved the weight n - i times, each time with one more power of the momentum
+    moved = [sum(momentum**j for j in range(len(gradients) - i)) * g for i, g in enumerate(gradients)]
+    np.testing.assert_allclose(state.values, [-rate * sum(moved)], rtol=1e-9, atol=1e-9)
+
+
+@given(numbers, rates, decays, decays, st.sampled_from([1e-8, 0.1]))
+def test_adam_averages_the_gradients_of_the_past(gradients, rate, first, second, epsilon):
+    optimizer = Optimizer(learning_rate=rate, first_decay=first, second_decay=second, epsilon=epsilon)
+    state, expected = Update(np.zeros(1), np.zeros(1), np.zeros(1)), 0.0
+    for t, gradient in enumerate(gradients, start=1):
+        state = adam(state.values, np.array([gradient]), state.first, state.second, t, optimizer, "corrected")
+        mean = weighted_mean(gradients[:t], first)
+        square = weighted_mean([g * g for g in gradients[:t]], second)
+        expected -= rate * mean / (square**0.5 + epsilon)
+    # 1 - b1^t is at least 1 - 0.999 and has lost 3 digits, twice; with g near 0 the root is as small as the mean
+    np.testing.assert_allclose(state.values, [expected], rtol=1e-7, atol=1e-7)
+
+
+def weighted_mean(numbers, decay):
+    """Return the mean with weights that fall by a decay from the last to the first (0^0 = 1)."""
+    weights = [decay ** (len(numbers) - 1 - place) for place in range(len(numbers))]
+    return sum(w * x for w, x in zip(weights, numbers, strict=True)) / sum(weights)

@@ -297,6 +297,16 @@ def test_weighted_sums_over_all_draws_average_to_the_full_sum(drawn):
     assert np.mean(sums) == pytest.approx(worth.sum(), rel=1e-14)
 
 
+@given(st.sets(st.integers(0, 11)), st.sets(st.integers(0, 11)), st.integers(12, 40))
+def test_padding_stands_for_all_that_were_not_selected(selected, drawn, population):
+    drawn = drawn - selected
+    active = ids(*sorted(selected | drawn))
+    weights = np.exp(log_weights(active, ids(*sorted(selected)), population, "inverse_probability"))
+    share = (population - len(selected)) / max(1, len(drawn))
+    expected = [1 if neuron in selected else share for neuron in active.tolist()]
+    np.testing.assert_allclose(weights, expected, rtol=1e-14)
+
+
 def test_selected_are_those_before_padding():
     for answers, selected in (
         ({}, [1, 2, 4, 8]),

@@ -53,6 +53,16 @@ def test_rebuilds_due_against_counting(steps, first_interval, growth):
         assert rebuilds_due(steps, first_interval, growth) == count
 
 
+@given(st.integers(1, 40), st.integers(1, 400), st.booleans())
+def test_steps_against_whole_numbers(count, quarters, doubling):
+    """With N0 in quarters and intervals that double, sums are exact: ceil(N0 (2^t - 1)) in integers."""
+    growth = log(2) if doubling else 0.0
+    count = min(count, 8) if doubling else count
+    total = quarters * (2**count - 1) if doubling else quarters * count
+    if growth == 0 or total % 4:  # exp(log 2) is not quite 2, which matters at a whole number only
+        assert rebuild_step(count, quarters / 4, growth) == -(-total // 4)
+
+
 @pytest.mark.parametrize(
     ("first_interval", "growth"), [(0, 0.1), (-1, 0.1), (50, -0.1), (float("nan"), 0.1), (50, float("nan"))]
 )

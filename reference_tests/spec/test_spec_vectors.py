@@ -92,3 +92,10 @@ def test_dense_and_back(vector):
     np.testing.assert_array_equal(nonzeros(back).indices, nonzeros(vector).indices)
     np.testing.assert_array_equal(nonzeros(back).values, nonzeros(vector).values)
     np.testing.assert_array_equal(to_dense(nonzeros(vector)), to_dense(vector))
+
+
+@given(sparse_vectors(values=extreme), extreme)
+def test_an_appended_coordinate_stands_behind_all_others(vector, value):
+    longer = append_coordinate(vector, value)
+    np.testing.assert_array_equal(to_dense(longer), [*to_dense(vector), value])
+    assert longer.indices.tolist() == [*vector.indices, vector.dimension]
