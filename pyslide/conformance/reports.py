@@ -32,6 +32,8 @@ def details(finding: Finding, report: Report) -> list[str]:
         lines.append(f"{where} {place}")
         lines.append(f"  expected {shortened(finding.difference.expected)}")
         lines.append(f"  got      {shortened(finding.difference.got)}")
+        if finding.difference.excess:
+            lines.append(f"  {finding.difference.excess}")
     if finding.message:
         lines.append(finding.message)
     lines += [f"you give {explanation}" for explanation in finding.explanations]
