@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from pyslide.conformance.findings import Report
 from pyslide.conformance.library import read_files
 from pyslide.conformance.operations import OPERATIONS
 from pyslide.conformance.own_engine import Engine, SingleEngine
 from pyslide.conformance.python_adapter import PythonAdapter
 from pyslide.conformance.subprocess_adapter import SubprocessAdapter
-from pyslide.conformance.verifying import Report, Verifier
+from pyslide.conformance.verifying import Verifier
 from pyslide.conventions import ORIGINAL_CPP
 
 HERE = Path(__file__).parent

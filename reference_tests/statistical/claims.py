@@ -92,15 +92,6 @@ def sign_law(x, y, nonzeros: int) -> float:
     return float(theory.sparse_sign_collision(x, y, nonzeros).collision())
 
 
-def with_replacement_law(x, y) -> float:
-    """Return the same where coordinates may repeat, by enumeration of all projections of ceil(d/3) places."""
-    dimension, places = x.size, -(-x.size // 3)
-    choices = np.stack(np.meshgrid(*[np.arange(2 * dimension)] * places, indexing="ij"), axis=-1).reshape(-1, places)
-    signs = np.where(choices % 2, 1.0, -1.0)
-    sums = [(vector[choices // 2] * signs).sum(axis=1) for vector in (x, y)]
-    return float(((sums[0] >= 0) == (sums[1] >= 0)).mean())
-
-
 ANGLE = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.5, np.sqrt(0.75), 0.0, 0.0])
 NEAR = np.array([1.0, 2.0, -1.0, 0.5]), np.array([1.0, 2.0, -1.0, 0.7])
 CROSSED = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, -1.0, 0.0, 0.0])
@@ -128,7 +119,7 @@ def hashing_claims(layer: str) -> list[Claim]:
     ]
     signs = {
         "signs_without_replacement": sign_law(*TIES, 2),
-        "signs_with_replacement": with_replacement_law(*TIES),
+        "signs_with_replacement": float(theory.repeated_sign_collision(*TIES, 2).collision()),
         "dense_signs": sign_law(*TIES, 6),
     }
     assert {"gaussian", *signs} == set(next(one.answers for one in QUESTIONS if one.number == 2))
