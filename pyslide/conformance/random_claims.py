@@ -56,6 +56,8 @@ class Claim:
 TIES = [[1.0, 1.0, -1.0, 0.0, 2.0, 0.0], [1.0, 0.0, -1.0, 1.0, 0.0, 0.0]]
 RANKED = [[3.0, 1.0, 4.0, 1.5, 9.0, 2.0, 6.0], [2.0, 7.0, 1.0, 8.0, 2.5, 1.5, 9.0]]
 ONE_HOT = [[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]]
+POWERS = [[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]]
+"""The sign of the largest coordinate that is read decides, so that a biased sign shows in full."""
 DIGITS, TABLES = 2, 3
 """K and L of the claims about keys."""
 CAPACITY, ARRIVALS = 3, 10
@@ -86,12 +88,11 @@ def collision(projection: str, conventions: Conventions) -> float:
     return sign_law(projection, x, y).collision(conventions.sign_bit)
 
 
-def bit_of_one(projection: str, conventions: Conventions) -> float:
-    """Return the probability that the bit of a vector with a single entry is 1."""
+def bit_law(projection: str, vector: Sequence[float], conventions: Conventions) -> float:
+    """Return the probability that the bit of a vector is 1."""
     if projection == "gaussian":
         return 0.5
-    vector = np.array(ONE_HOT[0])
-    joint = sign_law(projection, vector, vector).joint
+    joint = sign_law(projection, np.array(vector), np.array(vector)).joint
     positive, tie, negative = joint[2, 2], joint[1, 1], joint[0, 0]
     return float({
         "one_at_zero_or_above": positive + tie,
@@ -116,18 +117,23 @@ def code_claims(conventions: Conventions) -> Iterator[Claim]:
     """Yield the claims about single codes."""
     own = conventions.projection
     simhash = {"family": "simhash", "bin_size": 1, "kept": 1}
-    others = {f"{PROJECTIONS[one]}": collision(one, conventions) for one in PROJECTIONS if one != own}
+    others = {PROJECTIONS[one]: collision(one, conventions) for one in PROJECTIONS if one != own}
     yield Claim(
         "random-codes-simhash", "random_codes", "Two vectors share a bit of SimHash", {**simhash, "vectors": TIES},
         Check("collision", collision(own, conventions), 0.02), equal_codes, others,
     )  # fmt: skip
-    law = bit_of_one(own, conventions)
-    bits = {f"{PROJECTIONS[one]}": bit_of_one(one, conventions) for one in PROJECTIONS if one != own}
-    other_bit = {"the other bit, 0 for a sum >= 0 (question 1)": 1 - law}
-    yield Claim(
-        "random-codes-fair-signs", "random_codes", "The bit of a vector with one entry, which the sign decides alone",
-        {**simhash, "vectors": ONE_HOT}, Check("bit is 1", law, 0.02), ones, bits | other_bit,
-    )  # fmt: skip
+    for name, vectors, summary in (
+        ("ties", ONE_HOT, "The bit of a vector with one entry: a projection that does not read it gives a tie"),
+        ("fair-signs", POWERS, "The bit of a vector of powers of two, which a single sign decides"),
+    ):
+        law = bit_law(own, vectors[0], conventions)
+        bits = {PROJECTIONS[one]: bit_law(one, vectors[0], conventions) for one in PROJECTIONS if one != own}
+        other_bit = {"the other bit, 0 for a sum >= 0 (question 1)": 1 - law}
+        yield Claim(
+            f"random-codes-{name}", "random_codes", summary, {**simhash, "vectors": vectors},
+            Check("bit is 1", law, 0.02), ones,
+            {words: other for words, other in (bits | other_bit).items() if other != law},
+        )  # fmt: skip
     x, y = (np.array(vector) for vector in RANKED)
     yield Claim(
         "random-codes-wta", "random_codes", "Two vectors have the same winner in bins of 3 of 7",
