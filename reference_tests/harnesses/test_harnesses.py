@@ -56,6 +56,16 @@ def test_javascript_conforms():
     assert operations_passed(report) == set(OPERATIONS)
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_c_conforms(tmp_path):
+    program, source = tmp_path / "harness", HERE / "c" / "harness.c"
+    strict = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    subprocess.run(["cc", *strict, "-o", str(program), str(source), "-lm"], check=True)
+    report = Verifier().verify(SubprocessAdapter([str(program)]), VECTORS)
+    assert wrong(report) == []
+    assert len(operations_passed(report)) == 11
+
+
 @pytest.mark.parametrize("implementation", [Engine, SingleEngine])
 def test_our_engine_conforms(implementation):
     report = Verifier().verify(PythonAdapter(implementation()), VECTORS)
