@@ -1,7 +1,6 @@
 /* The kit's operations in C11, written from the format pages: a small JSON reader, one function an operation, and the
  * loop that speaks JSON lines. Put your own functions in place of the operations; the rest can stay as it is.
- *     cc -std=c11 -O2 -o harness harness.c -lm
- *     pyslide verify --adapter ./harness                                                                           */
+ *     cc -std=c11 -O2 -o harness harness.c -lm && pyslide verify --adapter ./harness                              */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
