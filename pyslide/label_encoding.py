@@ -130,5 +130,5 @@ def label_matrix(labels: Labels, classes: npt.NDArray[Any]) -> sparse.csr_array:
     if unknown.any():
         row = int(np.argmax(unknown))
         raise OutOfRangeError(f"y: expected one of the {classes.size} classes, got {labels[row]!r} in row {row}")
-    ids: IntArray = np.searchsorted(classes, labels)
+    ids: IntArray = np.asarray(np.searchsorted(classes, labels))
     return sparse.csr_array((np.ones(ids.size), ids, np.arange(ids.size + 1)), shape=(ids.size, classes.size))
