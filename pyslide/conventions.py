@@ -57,8 +57,8 @@ QUESTIONS: tuple[Question, ...] = (
         "shifted_by_attempt": "the donor's code plus attempt * m, so that codes borrowed at different attempts differ",
     }),
     Question(7, "dense_input", "How is a dense vector (a neuron's weights) hashed by WTA's sparse relatives?", {
-        "as_its_nonzeros": "as the sparse vector of its non-zero coordinates",
-        "every_coordinate": "with every coordinate as an entry, zeros included",
+        "as_its_nonzeros": "as the sparse vector of its non-zeros; zeros that a sparse vector lists are left out, too",
+        "every_coordinate": "with every coordinate as an entry; zeros that a sparse vector lists compete, too",
     }),
     Question(8, "densification_failure", "What code has a bin for which every attempt found an empty donor?", {
         "code_zero": "0, and the failure is counted",

@@ -11,18 +11,20 @@ import shlex
 import sys
 from pathlib import Path
 
+from pyslide.conformance.cases import all_cases
 from pyslide.conformance.explaining import explain
 from pyslide.conformance.files_adapter import FilesAdapter, export
 from pyslide.conformance.known_failures import read_known_failures
 from pyslide.conformance.library import computed, fill_files, named, read_files
 from pyslide.conformance.messages import PRECISIONS
-from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.pages import fill_pages
 from pyslide.conformance.python_adapter import PythonAdapter, imported
+from pyslide.conformance.random_claims import Claim, claims
 from pyslide.conformance.replies import Adapter, HarnessError
 from pyslide.conformance.reports import REPORTS
 from pyslide.conformance.subprocess_adapter import SubprocessAdapter
-from pyslide.conformance.vectors import Vector
+from pyslide.conformance.vectors import Vector, varied
 from pyslide.conformance.verifying import Verifier, selected
 from pyslide.conventions import PRESETS, Conventions
 from pyslide.data.writing import written_aside
@@ -43,6 +45,11 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vectors", type=Path, metavar="DIR", help="vectors from files (computed unless given)")
 
 
+def add_variation(parser: argparse.ArgumentParser) -> None:
+    """Add the option that makes arbitrary inputs anew."""
+    parser.add_argument("--vary-seed", type=int, metavar="N", help="make the arbitrary inputs anew, from this number")
+
+
 def add_judgement(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how answers are judged and reported."""
     parser.add_argument("--profile", default="PAPER", help="PAPER, ORIGINAL_CPP or a JSON file of answers (PAPER)")
@@ -60,6 +67,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     way.add_argument("--files", type=Path, metavar="DIR", help="a directory with answers.jsonl")
     parser.add_argument("--time-limit", type=float, default=10.0, metavar="SECONDS", help="for one case (10)")
     add_choice(parser)
+    add_variation(parser)
     add_judgement(parser)
     parser.set_defaults(run=run_verify)
 
@@ -68,6 +76,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``export``."""
     parser.add_argument("directory", type=Path, help="where inputs.jsonl is written")
     add_choice(parser)
+    add_variation(parser)
     parser.set_defaults(run=run_export)
 
 
@@ -75,6 +84,7 @@ def add_check(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``check``."""
     parser.add_argument("files", type=Path, metavar="directory", help="where answers.jsonl is")
     add_choice(parser)
+    add_variation(parser)
     add_judgement(parser)
     parser.set_defaults(run=run_verify, adapter=None, python=None, time_limit=10.0)
 
@@ -93,25 +103,53 @@ def add_explain(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_explain)
 
 
+def chosen_operations(options: argparse.Namespace) -> list[str]:
+    """Return the operations that the options name.
+
+    Raises
+    ------
+    PyslideError
+        If there is no such operation.
+    """
+    operations = [name for name in options.operations.split(",") if name]
+    unknown = [name for name in operations if name not in EVERY_OPERATION]
+    if unknown:
+        raise PyslideError(f"no such operation: {', '.join(unknown)}; there are {', '.join(EVERY_OPERATION)}")
+    return operations
+
+
 def chosen(options: argparse.Namespace) -> list[Vector]:
     """Return the vectors that the options choose.
 
     Raises
     ------
     PyslideError
-        If there is none.
+        If a case is named and there is none of this name.
     """
-    operations = [name for name in options.operations.split(",") if name]
-    unknown = [name for name in operations if name not in OPERATIONS]
-    if unknown:
-        raise PyslideError(f"no such operation: {', '.join(unknown)}; there are {', '.join(OPERATIONS)}")
+    operations = chosen_operations(options)
+    if options.case in {claim.id for claim in claims()}:
+        return []
+    if options.vary_seed is not None:
+        cases = [varied(case, options.vary_seed) for case in all_cases() if case.remade is not None]
+        named_only = [case for case in cases if options.case in (None, case.id)]
+        return selected(computed(named_only if options.case else cases), operations)
     if options.vectors is None:
-        cases = None if options.case is None else [named(options.case)]
-        return selected(computed(cases), operations)
+        cases_or_all = None if options.case is None else [named(options.case)]
+        return selected(computed(cases_or_all), operations)
     vectors = selected(read_files(options.vectors), operations, options.case)
-    if not vectors:
+    if not vectors and options.case is not None:
         raise PyslideError(f"{options.vectors}: no vector is called {options.case!r}")
     return vectors
+
+
+def chosen_claims(options: argparse.Namespace, profile: Conventions) -> list[Claim]:
+    """Return the claims about random choices that the options choose."""
+    operations = chosen_operations(options)
+    return [
+        claim
+        for claim in claims(profile)
+        if options.case in (None, claim.id) and (not operations or claim.operation in operations)
+    ]
 
 
 def profile_of(name: str) -> Conventions:
@@ -152,15 +190,18 @@ def again(options: argparse.Namespace) -> str:
         way = f"--python {options.python}" if options.python else f"--files {shlex.quote(str(options.files))}"
     profile = "" if options.profile == "PAPER" else f" --profile {shlex.quote(options.profile)}"
     vectors = f" --vectors {shlex.quote(str(options.vectors))}" if options.vectors else ""
-    return f"pyslide verify {way}{profile}{vectors}"
+    seed = "" if options.vary_seed is None else f" --vary-seed {options.vary_seed}"
+    return f"pyslide verify {way}{profile}{vectors}{seed}"
 
 
 def run_verify(options: argparse.Namespace) -> int:
     """Verify an implementation and print the report."""
     try:
         known = read_known_failures(options.known_failures) if options.known_failures else []
-        verifier = Verifier(profile_of(options.profile), options.profile, options.precision, known, again(options))
-        report = verifier.verify(adapter_of(options), chosen(options))
+        profile = profile_of(options.profile)
+        seed = options.vary_seed or 0
+        verifier = Verifier(profile, options.profile, options.precision, known, again(options), seed)
+        report = verifier.verify(adapter_of(options), chosen(options), chosen_claims(options, profile))
     except HarnessError as fault:
         print(f"pyslide: {fault}", file=sys.stderr)
         return BROKEN

@@ -26,6 +26,15 @@ class Difference(NamedTuple):
     place: str
     expected: Any
     got: Any
+    allowed: float = 0.0  # by how much a number may be off
+
+    @property
+    def excess(self) -> str:
+        """Return how far off a number is beside what is allowed, "" for anything else."""
+        both = as_number(self.expected), as_number(self.got)
+        if both[0] is None or both[1] is None or not self.allowed:
+            return ""
+        return f"off by {abs(both[0] - both[1]):.3g}, allowed {self.allowed:.3g}"
 
     def __str__(self) -> str:
         """Return it as a line."""
@@ -90,7 +99,8 @@ def same_leaf(expected: Any, got: Any, tolerance: float) -> bool:
 def first_difference(expected: Any, got: Any, tolerance: float, place: str) -> Difference | None:
     """Return where nested lists first differ."""
     if not isinstance(expected, list):
-        return None if same_leaf(expected, got, tolerance) else Difference(place, expected, got)
+        allowed = tolerance if isinstance(expected, float) else 0.0
+        return None if same_leaf(expected, got, tolerance) else Difference(place, expected, got, allowed)
     if not isinstance(got, list):
         return Difference(place, f"a list of {len(expected)}", got)
     for number, (part, other) in enumerate(zip(expected, got, strict=False)):
@@ -106,9 +116,6 @@ def output_difference(
     operation: Operation, inputs: Mapping[str, Any], expected: Mapping[str, Any], got: Mapping[str, Any], precision: str
 ) -> Difference | None:
     """Return the first output, and its first element, that differs; intermediate ones may be left out."""
-    unknown = sorted(set(got) - set(expected))
-    if unknown:
-        return Difference("outputs", list(expected)[:12], f"unknown: {', '.join(unknown)}")
     if not got or (operation.primary and operation.primary not in got):
         return Difference("outputs", operation.primary or "at least one stage", list(got))
     for name, value in expected.items():
@@ -117,6 +124,9 @@ def output_difference(
             difference = first_difference(value, got[name], tolerance, name)
             if difference is not None:
                 return difference
+    unknown = [name for name in got if name not in expected]
+    if unknown:  # nothing is wrong with what is known, but a misspelt output would never be looked at
+        return Difference("names of outputs", f"some of {', '.join(list(expected)[:12])}", f"no such output: {unknown}")
     return None
 
 

@@ -8,7 +8,7 @@ from pyslide.conformance.diagnosis import NUMBERS_OF_QUESTIONS, describe
 from pyslide.conformance.flags import FLAGS
 from pyslide.conformance.kinds import Field
 from pyslide.conformance.library import named
-from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.plain import dumps
 from pyslide.conformance.vectors import ANSWERS, Outcome, fill
 from pyslide.conventions import PAPER
@@ -22,7 +22,7 @@ def explain(name: str) -> str:
     PyslideError
         If nothing has it.
     """
-    if name in OPERATIONS:
+    if name in EVERY_OPERATION:
         return explain_operation(name)
     if name in FLAGS:
         flag = FLAGS[name]
@@ -37,7 +37,7 @@ def fields(title: str, members: Sequence[Field]) -> list[str]:
 
 def explain_operation(name: str) -> str:
     """Return what an operation does, takes and gives."""
-    operation = OPERATIONS[name]
+    operation = EVERY_OPERATION[name]
     lines = [f"{name}: {operation.summary} (paper: section {operation.section})"]
     lines += fields("inputs", operation.inputs)
     lines += fields("outputs", operation.outputs) if operation.outputs else ["outputs: stages, by name"]
@@ -60,7 +60,7 @@ def explain_vector(name: str) -> str:
     """Return a vector: what it is for, its inputs, and what everybody gives."""
     vector = fill(named(name))
     case = vector.case
-    lines = [f"{case.id}: {case.summary}", f"operation {case.operation}: {OPERATIONS[case.operation].summary}"]
+    lines = [f"{case.id}: {case.summary}", f"operation {case.operation}: {EVERY_OPERATION[case.operation].summary}"]
     lines += [f"flag {flag}: {FLAGS[flag].meaning}; what goes wrong: {FLAGS[flag].effect}" for flag in case.flags]
     text = "\n".join(lines) + f"\ninputs: {dumps(dict(case.inputs))}the paper's reading gives: {what(vector.paper)}"
     for other in vector.otherwise:

@@ -20,7 +20,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.plain import loads, plain
 from pyslide.conformance.replies import Capabilities, HarnessError, Reply
 from pyslide.conformance.schema import VERSION
@@ -75,7 +75,7 @@ def read_capabilities(message: Mapping[str, Any]) -> Capabilities:
     operations = message.get("operations")
     if not isinstance(operations, list) or not all(isinstance(name, str) for name in operations):
         raise HarnessError(f"operations: expected a list of names, got {operations!r}")
-    unknown = [name for name in operations if name not in OPERATIONS]
+    unknown = [name for name in operations if name not in EVERY_OPERATION]
     if unknown:
         raise HarnessError(f"operations: no such operation: {', '.join(unknown)}")
     precision = message.get("precision", "float64")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conventions import PAPER, Conventions
 
 
@@ -19,9 +19,9 @@ class Specification:
 
     def __getattr__(self, name: str) -> Callable[..., Mapping[str, Any]]:
         """Return the operation of a name."""
-        if name not in OPERATIONS:
+        if name not in EVERY_OPERATION:
             raise AttributeError(name)
         return partial(self._run, name)
 
     def _run(self, operation: str, **given: Any) -> Mapping[str, Any]:
-        return OPERATIONS[operation].compute(given, self.conventions)
+        return EVERY_OPERATION[operation].compute(given, self.conventions)

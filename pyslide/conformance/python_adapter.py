@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from pyslide.conformance.kinds import decode_fields
-from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.plain import plain
 from pyslide.conformance.replies import Capabilities, HarnessError, Reply, Skipped
 from pyslide.conformance.schema import ERRORS
@@ -53,11 +53,11 @@ class PythonAdapter:
 
     def start(self) -> Capabilities:
         """Return which methods there are."""
-        offered = tuple(name for name in OPERATIONS if callable(getattr(self.implementation, name, None)))
+        offered = tuple(name for name in EVERY_OPERATION if callable(getattr(self.implementation, name, None)))
         if not offered:
             raise HarnessError(
                 f"{type(self.implementation).__name__}: expected methods named like our operations "
-                f"({', '.join(list(OPERATIONS)[:4])}, ...), found none"
+                f"({', '.join(list(EVERY_OPERATION)[:4])}, ...), found none"
             )
         name = getattr(self.implementation, "name", type(self.implementation).__name__)
         precision = getattr(self.implementation, "precision", "float64")
@@ -66,7 +66,7 @@ class PythonAdapter:
     def run(self, case_id: str, operation: str, inputs: Mapping[str, Any]) -> Reply:
         """Call a method."""
         try:
-            given = decode_fields(OPERATIONS[operation].inputs, inputs, operation)
+            given = decode_fields(EVERY_OPERATION[operation].inputs, inputs, operation)
         except PyslideError as fault:  # rows of different lengths, which no array can have
             return Reply("skipped", message=f"no arrays can hold these inputs: {fault}")
         try:
@@ -77,7 +77,7 @@ class PythonAdapter:
             return Reply("refused", error=class_of_error(refusal), message=f"{type(refusal).__name__}: {refusal}")
         except Exception as fault:
             return Reply("errored", message=f"{type(fault).__name__}: {fault}")
-        outputs = answer if isinstance(answer, Mapping) else {OPERATIONS[operation].primary: answer}
+        outputs = answer if isinstance(answer, Mapping) else {EVERY_OPERATION[operation].primary: answer}
         return Reply("outputs", plain(dict(outputs)))
 
     def stop(self) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from pyslide.conformance.diagnosis import describe
-from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.findings import Finding, Report
+from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.plain import plain
-from pyslide.conformance.verifying import Finding, Report
 
 LONGEST = 200
 """Characters of a value in a message."""
@@ -25,17 +25,20 @@ def shortened(value: Any) -> str:
 
 def details(finding: Finding, report: Report) -> list[str]:
     """Return the lines that say what is wrong with a case."""
-    lines = [finding.case.summary + f" [{', '.join(finding.case.flags)}]"]
+    flags = f" [{', '.join(finding.case.flags)}]" if finding.case.flags else ""
+    lines = [finding.case.summary + flags]
     if finding.difference is not None:
         place = finding.difference.place
         where = "first departs at" if finding.case.operation == "training_trace" else "first differs at"
         lines.append(f"{where} {place}")
         lines.append(f"  expected {shortened(finding.difference.expected)}")
         lines.append(f"  got      {shortened(finding.difference.got)}")
+        if finding.difference.excess:
+            lines.append(f"  {finding.difference.excess}")
     if finding.message:
         lines.append(finding.message)
     lines += [f"you give {explanation}" for explanation in finding.explanations]
-    lines.append(f"paper: section {OPERATIONS[finding.case.operation].section}")
+    lines.append(f"paper: section {EVERY_OPERATION[finding.case.operation].section}")
     if finding.known:
         lines.append(f"known: {finding.known.reason} {finding.known.link}".rstrip())
     if report.rerun:
@@ -74,7 +77,7 @@ def bad(report: Report) -> list[Finding]:
 def by_operation(report: Report) -> list[tuple[str, dict[str, int]]]:
     """Return how the cases of each operation ended."""
     rows = []
-    for operation in OPERATIONS:
+    for operation in EVERY_OPERATION:
         statuses = [finding.status for finding in report.findings if finding.case.operation == operation]
         if statuses:
             rows.append((operation, {status: statuses.count(status) for status in STATUSES}))

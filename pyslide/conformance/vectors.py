@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyslide.conformance.operations import OPERATIONS
@@ -30,6 +30,8 @@ class Case:
         From `pyslide.conformance.flags`.
     inputs : mapping
         Plain JSON.
+    remade : callable, optional
+        From another name to inputs of the same kind, if these are arbitrary.
     """
 
     id: str
@@ -37,6 +39,7 @@ class Case:
     summary: str
     flags: tuple[str, ...]
     inputs: Mapping[str, Any]
+    remade: Callable[[str], Mapping[str, Any]] | None = None
 
     @property
     def kind(self) -> str:
@@ -44,6 +47,13 @@ class Case:
         if "invalid_input" in self.flags:
             return "invalid"
         return "plain" if set(self.flags) <= PLAIN_FLAGS else "edge"
+
+
+def varied(case: Case, seed: int) -> Case:
+    """Return a case with other arbitrary inputs, if it has such."""
+    if case.remade is None:
+        return case
+    return replace(case, inputs=case.remade(f"{case.id} {seed}"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,99 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from time import perf_counter
 
-from pyslide.conformance.comparing import Difference, difference_of
+from pyslide.conformance import black_box
+from pyslide.conformance.comparing import difference_of
 from pyslide.conformance.diagnosis import describe, matching_answers, slips
+from pyslide.conformance.findings import Finding, Report
 from pyslide.conformance.known_failures import KnownFailure, find, without_match
 from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.random_claims import Claim
 from pyslide.conformance.replies import Adapter, Capabilities, Reply
 from pyslide.conformance.vectors import Case, Outcome, Vector, outcome
 from pyslide.conventions import PAPER, Conventions
-
-
-@dataclass(frozen=True, eq=False)
-class Finding:
-    """What came of one case.
-
-    Attributes
-    ----------
-    case : Case
-    status : {"passed", "failed", "errored", "skipped"}
-    difference : Difference, optional
-        Of a failure.
-    answers : list of dict
-        The conventions that give what came, by question.
-    explanations : list of str
-        The same in words, and slips.
-    message : str
-        Of a skip or an error.
-    known : KnownFailure, optional
-    seconds : float
-    """
-
-    case: Case
-    status: str
-    difference: Difference | None = None
-    answers: Sequence[dict[str, str]] = ()
-    explanations: Sequence[str] = ()
-    message: str = ""
-    known: KnownFailure | None = None
-    seconds: float = 0.0
-
-    @property
-    def unexpected(self) -> bool:
-        """Return whether it speaks against the implementation, known failures apart."""
-        return self.status in ("failed", "errored") and self.known is None
-
-
-@dataclass(frozen=True, eq=False)
-class Report:
-    """All findings on an implementation."""
-
-    implementation: Capabilities
-    findings: Sequence[Finding]
-    profile: str = "PAPER"
-    rerun: str = ""
-    unmatched: Sequence[KnownFailure] = field(default=())
-
-    @property
-    def conforms(self) -> bool:
-        """Return whether something was asked and nothing failed that is not known to."""
-        asked = any(finding.status != "skipped" for finding in self.findings)
-        return asked and not any(finding.unexpected for finding in self.findings)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Return how many cases ended how."""
-        counted = Counter(
-            "known failure" if finding.known and finding.status != "passed" else finding.status
-            for finding in self.findings
-        )
-        return dict(counted)
-
-    @property
-    def unexpected_passes(self) -> list[Finding]:
-        """Return the cases that are listed as known failures and pass."""
-        return [finding for finding in self.findings if finding.known is not None and finding.status == "passed"]
-
-    def common_answers(self) -> dict[str, tuple[dict[str, str], int, int]]:
-        """Return for each operation that fails the answers that explain most of its failures: how many, of how many."""
-        result = {}
-        for operation in OPERATIONS:
-            failed = [
-                finding
-                for finding in self.findings
-                if finding.case.operation == operation and finding.status == "failed"
-            ]
-            votes = Counter(tuple(answers.items()) for finding in failed for answers in finding.answers)
-            if votes:
-                best, count = votes.most_common(1)[0]
-                result[operation] = (dict(best), count, len(failed))
-        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +32,8 @@ class Verifier:
     known : sequence of KnownFailure
     rerun : str
         The command that reruns one case, its id to be appended.
+    seed : int
+        Of the requests for random choices.
     """
 
     profile: Conventions = PAPER
@@ -118,9 +41,10 @@ class Verifier:
     precision: str | None = None
     known: Sequence[KnownFailure] = ()
     rerun: str = ""
+    seed: int = 0
 
-    def verify(self, adapter: Adapter, vectors: Sequence[Vector]) -> Report:
-        """Put every vector to an implementation.
+    def verify(self, adapter: Adapter, vectors: Sequence[Vector], claims: Sequence[Claim] = ()) -> Report:
+        """Put every vector to an implementation, and count its own random choices against every claim.
 
         Raises
         ------
@@ -130,9 +54,13 @@ class Verifier:
         try:
             capabilities = adapter.start()
             findings = [self.judge(adapter, capabilities, vector) for vector in vectors]
+            findings += [
+                replace(finding, known=find(self.known, finding.case.id))
+                for finding in black_box.findings(adapter, capabilities, claims, self.seed)
+            ]
         finally:
             adapter.stop()
-        unmatched = without_match(self.known, (vector.case.id for vector in vectors))
+        unmatched = without_match(self.known, (finding.case.id for finding in findings))
         return Report(capabilities, findings, self.profile_name, self.rerun, unmatched)
 
     def judge(self, adapter: Adapter, capabilities: Capabilities, vector: Vector) -> Finding:

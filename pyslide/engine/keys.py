@@ -32,7 +32,8 @@ def weighted_digits(digits: IntArray, weight: int) -> IntArray:
     ----------
     digits : ndarray of int, shape (K, L, B)
     """
-    return reduce(lambda key, digit: key * weight + digit, digits.astype(np.int64))
+    nothing = np.zeros(digits.shape[1:], dtype=np.int64)
+    return reduce(lambda key, digit: key * weight + digit, digits.astype(np.int64), nothing)
 
 
 def positional_keys(digits: IntArray, base: int) -> IntArray:
@@ -56,7 +57,8 @@ def natural_log_bits_keys(digits: IntArray, base: int) -> IntArray:
     """Pack as the original program does: digits of floor(ln base) bits that overlap, modulo 2^32."""
     bits = max(1, floor(log(base)))
     unsigned = digits.astype(np.int64) % 2**32
-    return reduce(lambda key, digit: ((key << bits) + digit) % 2**32, unsigned)
+    nothing = np.zeros(digits.shape[1:], dtype=np.int64)
+    return reduce(lambda key, digit: ((key << bits) + digit) % 2**32, unsigned, nothing)
 
 
 PACKINGS = {

@@ -28,7 +28,12 @@ from pyslide.theory.retrieval import (
     union_inclusion,
 )
 from pyslide.theory.schedule import schedule_iterations
-from pyslide.theory.simhash import SignLaw, simhash_collision_probability, sparse_sign_collision
+from pyslide.theory.simhash import (
+    SignLaw,
+    repeated_sign_collision,
+    simhash_collision_probability,
+    sparse_sign_collision,
+)
 from pyslide.theory.tables import (
     expected_bucket_load,
     expected_load_met,
@@ -62,6 +67,7 @@ __all__ = [
     "meta_hash_probability",
     "minhash_bin_law",
     "printed_hit_pattern_probability",
+    "repeated_sign_collision",
     "reservoir_retention_probability",
     "reservoir_retrieval_probabilities",
     "retrieved_from_any_table",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from math import comb, fsum
 
@@ -16,7 +18,7 @@ from pyslide.theory.checks import as_count, as_vector_pair, require_work
 COSINE_ROUNDING = 1e-12
 """How far a computed cosine may lie outside [-1, 1]."""
 ENUMERATION_LIMIT = 3**13
-"""Sign patterns that `sparse_sign_collision` is ready to visit."""
+"""Sign patterns, or pairs of sums, that an exact law is ready to visit."""
 BITS = {
     "one_at_zero_or_above": np.array([False, True, True]),
     "zero_at_zero_or_above": np.array([True, False, False]),
@@ -145,6 +147,47 @@ def sparse_sign_collision(x: npt.ArrayLike, y: npt.ArrayLike, nonzeros_per_proje
     cells = 3 * (exact_signs(patterns, first[used]) + 1) + exact_signs(patterns, second[used]) + 1
     joint = np.bincount(cells, weights=weights, minlength=9).astype(np.float64)
     return SignLaw(joint.reshape(3, 3))
+
+
+def repeated_sign_collision(x: npt.ArrayLike, y: npt.ArrayLike, nonzeros_per_projection: int) -> SignLaw:
+    """Return the exact law of the signs where a projection's s coordinates are drawn with replacement (question 2).
+
+    The pair of inner products is a sum of s independent steps, each (+-x_i, +-y_i) with i and the sign uniform; its
+    law is convolved step by step in exact fractions.
+
+    Parameters
+    ----------
+    x, y : array_like of float, shape (d,)
+    nonzeros_per_projection : int
+        s, in 1..d.
+
+    Returns
+    -------
+    SignLaw
+
+    Raises
+    ------
+    ShapeError, NonFiniteError
+        If the vectors differ in length or are not finite.
+    OutOfRangeError
+        If s lies outside 1..d or there are too many paths.
+    """
+    first, second = as_vector_pair(x, y)
+    chosen = as_count(nonzeros_per_projection, "nonzeros_per_projection", 1, first.size)
+    pairs = [(Fraction(one), Fraction(other)) for one, other in zip(first.tolist(), second.tolist(), strict=True)]
+    steps = Counter((sign * one, sign * other) for one, other in pairs for sign in (-1, 1))
+    law = Counter({(Fraction(0), Fraction(0)): 1})
+    for _ in range(chosen):
+        require_work(len(law) * len(steps), ENUMERATION_LIMIT, "sums")
+        longer: Counter[tuple[Fraction, Fraction]] = Counter()
+        for (one, other), paths in law.items():
+            for (step, other_step), ways in steps.items():
+                longer[one + step, other + other_step] += paths * ways
+        law = longer
+    joint = np.zeros((3, 3))
+    for (one, other), paths in law.items():
+        joint[(one > 0) - (one < 0) + 1, (other > 0) - (other < 0) + 1] += paths / (2 * first.size) ** chosen
+    return SignLaw(joint)
 
 
 def exact_signs(patterns: FloatArray, vector: FloatArray) -> npt.NDArray[np.int64]:

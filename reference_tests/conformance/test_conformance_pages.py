@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyslide.conformance.operations import OPERATIONS
+from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.pages import fill_pages
 from pyslide.errors import FormatError
 
@@ -43,4 +43,4 @@ def test_an_operation_without_a_page_is_refused(tmp_path):
 
 def test_the_overview_names_every_operation():
     overview = (PAGES / "README.md").read_text()
-    assert all(f"`{name}`" in overview for name in OPERATIONS)
+    assert all(f"`{name}`" in overview for name in EVERY_OPERATION)

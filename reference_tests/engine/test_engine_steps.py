@@ -136,6 +136,72 @@ def test_float32_against_the_spec_within_its_rounding(family):
         assert array.dtype == np.float32
 
 
+UNIT = 2.0**-24
+"""u, the unit of rounding of float32."""
+
+
+def summing(terms):
+    """Return gamma_n = n u / (1 - n u): how far n additions and products can be off, relatively (Higham, lemma 3.1)."""
+    return terms * UNIT / (1 - terms * UNIT)
+
+
+def sums_bound(weights, biases, inputs, off):
+    """Return how far w . x + b can be off if x is off by so much."""
+    terms = summing(inputs.shape[-1] + 1)
+    sizes = (np.abs(inputs) + off) @ np.abs(weights).T + np.abs(biases)
+    return off @ np.abs(weights).T + terms * sizes
+
+
+def dense_rows(layer_pass, neurons, values):
+    """Return one number for each neuron, 0 for those that are not active."""
+    row = np.zeros(neurons)
+    row[layer_pass.active] = values
+    return row
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("tabled", [(True, False), (False, False)], ids=str)
+def test_a_whole_float32_step_stays_within_its_derived_bound(seed, tabled):
+    """Errors are followed through the step, with the sizes of the float64 spec.
+
+    Sums: gamma_n over the absolute terms, plus what the inputs were off.  Softmax: logits that are off by d change a
+    probability by a factor within exp(2 d), and s terms, exp and a quotient add gamma_{s+8}.  Errors and gradients:
+    sums of products of two inexact factors.  SGD at rate 1 adds one rounding of the weight.
+    """
+    problem = pair(seed, PAPER, "wta", tabled=tabled, dtype=np.float32)
+    own, batched = draws(np.random.default_rng(seed), problem.engine)
+    optimizer = Optimizer(rule="sgd", learning_rate=1.0)
+    samples = samples_of(problem.features, problem.labels)
+    expected = spec_step.training_step(problem.spec, samples, own, optimizer, PAPER)
+    got = engine_step.training_step(problem.engine, problem.features, problem.labels, batched, optimizer, PAPER)
+    hidden, output = problem.spec.layers
+    neurons, classes = hidden.biases.size, output.biases.size
+    bounds = [np.zeros_like(layer.weights) for layer in (hidden, output)]
+    for one_pass, sample in zip(expected.passes, samples, strict=True):
+        below = one_pass.layers[0]
+        features = np.zeros(hidden.weights.shape[1])
+        features[sample.features.indices] = sample.features.values
+        off = sums_bound(hidden.weights, hidden.biases, features, np.zeros_like(features))
+        off_hidden = dense_rows(below, neurons, off[below.active])
+        outputs = dense_rows(below, neurons, np.maximum(below.sums, 0))
+        off_logits = sums_bound(output.weights, output.biases, outputs, off_hidden).max(initial=0)
+        factor = np.expm1(2 * off_logits) + summing(classes + 8)
+        error = (one_pass.probabilities * one_pass.wanted.sum() - one_pass.wanted) / SAMPLES
+        off_error = (factor * one_pass.probabilities + 4 * UNIT * np.abs(one_pass.probabilities + 1)) / SAMPLES
+        bounds[1] += np.outer(off_error, outputs + off_hidden) + np.outer(np.abs(error), off_hidden)
+        bounds[1] += summing(SAMPLES + 3) * np.outer(np.abs(error), outputs)
+        back, off_back = np.abs(error) @ np.abs(output.weights), off_error @ np.abs(output.weights)
+        off_back = off_back + summing(classes + 1) * (back + off_back)
+        # where the ReLU's gate could open by rounding the whole error may pass
+        doubtful = (np.abs(dense_rows(below, neurons, below.sums)) <= off_hidden) & (off_hidden > 0)
+        off_back = np.where(doubtful, back + off_back, off_back)
+        bounds[0] += np.outer(off_back + summing(SAMPLES + 3) * back, np.abs(features))
+    for layer, after, bound in zip(problem.engine.layers, expected.network.layers, bounds, strict=True):
+        allowed = bound + 2 * UNIT * (np.abs(after.weights) + bound)
+        assert (np.abs(layer.weights - after.weights) <= allowed).all()
+    assert got.loss == pytest.approx(expected.loss, rel=1e-4)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("conventions", every_convention(), ids=name_of)
 def test_no_station_changes_the_precision(conventions, dtype):

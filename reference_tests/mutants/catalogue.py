@@ -184,6 +184,10 @@ MUTANTS = (
            "sums += biases[active.neurons]", "sums += 0 * biases[active.neurons]"),
     Mutant("engine-softmax-from-zero", "the maximum search starts at 0", ENGINE + "forward.py",
            '"stable": stable_softmax', '"stable": softmax_from_zero'),
+    Mutant("engine-half-precision-softmax", "exponentials lose half of their digits", ENGINE + "forward.py",
+           "exponentials /= np.repeat(sums, np.diff(offsets))\n    return exponentials\n\n\ndef softmax_from_zero",
+           "exponentials /= np.repeat(sums, np.diff(offsets))\n"
+           "    return exponentials.astype(np.float16).astype(logits.dtype)\n\n\ndef softmax_from_zero"),
     Mutant("engine-unnormalised-loss", "the loss forgets the normaliser", ENGINE + "loss.py",
            "return shifted - np.repeat(np.log(sums), sizes)", "return shifted"),
     Mutant("engine-targets-not-shared", "every label wants the output 1", ENGINE + "loss.py",

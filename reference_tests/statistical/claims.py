@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from pyslide import randomness, theory
 from pyslide.conventions import PAPER, QUESTIONS
@@ -92,15 +92,6 @@ def sign_law(x, y, nonzeros: int) -> float:
     return float(theory.sparse_sign_collision(x, y, nonzeros).collision())
 
 
-def with_replacement_law(x, y) -> float:
-    """Return the same where coordinates may repeat, by enumeration of all projections of ceil(d/3) places."""
-    dimension, places = x.size, -(-x.size // 3)
-    choices = np.stack(np.meshgrid(*[np.arange(2 * dimension)] * places, indexing="ij"), axis=-1).reshape(-1, places)
-    signs = np.where(choices % 2, 1.0, -1.0)
-    sums = [(vector[choices // 2] * signs).sum(axis=1) for vector in (x, y)]
-    return float(((sums[0] >= 0) == (sums[1] >= 0)).mean())
-
-
 ANGLE = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.5, np.sqrt(0.75), 0.0, 0.0])
 NEAR = np.array([1.0, 2.0, -1.0, 0.5]), np.array([1.0, 2.0, -1.0, 0.7])
 CROSSED = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, -1.0, 0.0, 0.0])
@@ -128,7 +119,7 @@ def hashing_claims(layer: str) -> list[Claim]:
     ]
     signs = {
         "signs_without_replacement": sign_law(*TIES, 2),
-        "signs_with_replacement": with_replacement_law(*TIES),
+        "signs_with_replacement": float(theory.repeated_sign_collision(*TIES, 2).collision()),
         "dense_signs": sign_law(*TIES, 6),
     }
     assert {"gaussian", *signs} == set(next(one.answers for one in QUESTIONS if one.number == 2))
@@ -330,6 +321,76 @@ def reservoir_claims(layer: str) -> list[Claim]:
     return claims
 
 
+NEURONS = 8
+
+
+def first_buckets(layer: str, policy: str, capacity: int, trials: int, generator: Generator) -> list[list[int]]:
+    """Return the first bucket of independent tables of two, into which every neuron falls by the toss of a coin."""
+    keys = generator.integers(0, 2, (NEURONS, trials))
+    uniforms = randomness.draw_uniforms(generator, (trials, NEURONS))
+    order = np.arange(NEURONS)
+    if layer == SPEC:
+        tables = [
+            spec_tables.build_table(column, order, capacity, row, policy)
+            for column, row in zip(keys.T, uniforms, strict=True)
+        ]
+        return [spec_tables.query(table, 0).tolist() for table in tables]
+    built = engine_tables.build_tables(keys, order, capacity, uniforms, policy, 1)
+    found = engine_tables.query_tables(built, np.zeros((1, trials), dtype=np.int64))
+    return [bucket.tolist() for bucket in np.split(found.members, np.cumsum(found.lengths[0])[:-1])]
+
+
+def bucket_claims(layer: str) -> list[Claim]:
+    """Return the claims about who is found in a bucket, and how full it is, with overflow and without."""
+    coins = np.full(NEURONS, 0.5)
+    laws = {"fifo": theory.fifo_retrieval_probabilities, "reservoir": theory.reservoir_retrieval_probabilities}
+
+    def found(policy: str, capacity: int, neuron: int) -> Count:
+        return lambda trials, generator: sum(
+            neuron in bucket for bucket in first_buckets(layer, policy, capacity, trials, generator)
+        )
+
+    def at_least(load: int) -> Count:
+        return lambda trials, generator: sum(
+            len(bucket) >= load for bucket in first_buckets(layer, "fifo", NEURONS, trials, generator)
+        )
+
+    retrieved = [
+        Claim(Check(f"{policy} bucket of {capacity}, neuron {neuron} of 8", float(law(coins, capacity)[neuron]), 0.04),
+              layer, found(policy, capacity, neuron))
+        for policy, law in laws.items()
+        for capacity, neuron in ((CAPACITY, 1), (CAPACITY, 6), (NEURONS, 1))
+    ]
+    loads = [
+        Claim(Check(f"bucket load of 8 neurons, at least {load}", float(binom.sf(load - 1, NEURONS, 0.5)), 0.04), layer,
+              at_least(load))
+        for load in (2, 5)
+    ]
+    return retrieved + loads  # fmt: skip
+
+
+def folded_meetings(layer: str, key: int, bits: int) -> Count:
+    """Count the odd multipliers by which a key folds into the bucket of the key 0."""
+
+    def count(trials: int, generator: Generator) -> int:
+        multipliers = randomness.draw_multipliers(generator, trials)
+        if layer == SPEC:
+            return sum(spec_keys.fold_key(key, int(multiplier), bits) == 0 for multiplier in multipliers)
+        keys = np.full((trials, 1), key, dtype=np.int64)
+        return int((engine_keys.fold_keys(keys, multipliers, bits) == 0).sum())
+
+    return count
+
+
+def fold_claims(layer: str) -> list[Claim]:
+    """Return the claims about folding: an odd multiple of an odd key is a uniform odd number modulo 2^64."""
+    return [
+        Claim(Check(f"key {key} folds to 0 in {2**bits} buckets", 2.0**-bits, 0.04), layer,
+              folded_meetings(layer, key, bits))
+        for key, bits in ((5, 3), (3**30, 2), (6, 3))  # 6: the same for twice an odd number
+    ]  # fmt: skip
+
+
 def expected_donor(bins: int, donor: int) -> float:
     """Return the probability that 32 uniform bits, scaled to the bins, give a donor."""
     first, last = -(-donor * 2**32 // bins), -(-(donor + 1) * 2**32 // bins)
@@ -394,7 +455,7 @@ def claims() -> list[Claim]:
     layered = [
         claim
         for layer in (SPEC, ENGINE)
-        for part in (hashing_claims, retrieval_claims, budget_claims, reservoir_claims)
+        for part in (hashing_claims, retrieval_claims, budget_claims, reservoir_claims, bucket_claims, fold_claims)
         for claim in part(layer)
     ]
     return layered + drawing_claims()

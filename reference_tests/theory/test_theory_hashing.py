@@ -17,6 +17,7 @@ from pyslide.theory import (
     densified_winner_take_all_bin_law,
     jaccard,
     minhash_bin_law,
+    repeated_sign_collision,
     simhash_collision_probability,
     sparse_sign_collision,
     winner_take_all_collision_probability,
@@ -263,3 +264,19 @@ class TestMinHash:
             minhash_bin_law([1], [4], 4, 2)
         with pytest.raises(OutOfRangeError, match="bin_size"):
             minhash_bin_law([1], [2], 4, 5)
+
+
+@pytest.mark.parametrize("chosen", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("x", "y"), [([1.0, 1.0, -1.0], [1.0, 0.0, 2.0]), ([0.0, 3.0, 0.0], [1.0, 1.0, 1.0]), ([0.1, 0.2, 0.3], [0.3] * 3)]
+)
+def test_signs_of_repeated_coordinates_against_all_draws(x, y, chosen):
+    counted = Counter()
+    for draw in product(range(len(x)), (-1, 1), repeat=chosen):
+        terms = list(zip(draw[::2], draw[1::2], strict=True))
+        sums = [sum(Fraction(vector[place]) * turned for place, turned in terms) for vector in (x, y)]
+        counted[sign(sums[0]), sign(sums[1])] += 1
+    joint = repeated_sign_collision(x, y, chosen).joint
+    for (first, second), count in counted.items():
+        assert joint[first + 1, second + 1] == pytest.approx(count / (2 * len(x)) ** chosen, rel=1e-14)
+    assert joint.sum() == pytest.approx(1, rel=1e-14)

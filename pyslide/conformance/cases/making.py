@@ -20,10 +20,18 @@ def slug_of(operation: str) -> str:
 def plain_cases(operation: str, count: int, make: Callable[[Arbitrary, int], Inputs]) -> list[Case]:
     """Return cases with arbitrary inputs; ``make`` is given arbitrary numbers and the case's number."""
     names = [f"{slug_of(operation)}-plain-{number + 1:02d}" for number in range(count)]
-    return [
-        Case(name, operation, "Arbitrary inputs", ("plain",), make(Arbitrary(name), number))
-        for number, name in enumerate(names)
-    ]
+    return [arbitrary_case(name, operation, make, number) for number, name in enumerate(names)]
+
+
+def arbitrary_case(
+    name: str, operation: str, make: Callable[[Arbitrary, int], Inputs], number: int
+) -> Case:
+    """Return a case with arbitrary inputs, which can be made again with others."""
+
+    def remade(other: str) -> Inputs:
+        return make(Arbitrary(other), number)
+
+    return Case(name, operation, "Arbitrary inputs", ("plain",), remade(name), remade)
 
 
 def edge(operation: str, name: str, summary: str, flags: tuple[str, ...], inputs: Inputs) -> Case:
