@@ -6,12 +6,12 @@ Each has a function that adds its options to a parser and one that runs it.
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from pathlib import Path
 
 from pyslide.conformance.cases import all_cases
+from pyslide.conformance.compare import add_compare, add_record
 from pyslide.conformance.explaining import explain
 from pyslide.conformance.files_adapter import FilesAdapter, export
 from pyslide.conformance.known_failures import read_known_failures
@@ -19,6 +19,7 @@ from pyslide.conformance.library import computed, fill_files, named, read_files
 from pyslide.conformance.messages import PRECISIONS
 from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.pages import fill_pages
+from pyslide.conformance.profiles import BROKEN, CONFORMS, DOES_NOT, USAGE, profile_of
 from pyslide.conformance.python_adapter import PythonAdapter, imported
 from pyslide.conformance.random_claims import Claim, claims
 from pyslide.conformance.replies import Adapter, HarnessError
@@ -26,12 +27,10 @@ from pyslide.conformance.reports import REPORTS
 from pyslide.conformance.subprocess_adapter import SubprocessAdapter
 from pyslide.conformance.vectors import Vector, varied
 from pyslide.conformance.verifying import Verifier, selected
-from pyslide.conventions import PRESETS, Conventions
+from pyslide.conventions import Conventions
 from pyslide.data.writing import written_aside
-from pyslide.errors import FormatError, PyslideError
+from pyslide.errors import PyslideError
 
-CONFORMS, DOES_NOT, USAGE, BROKEN = 0, 1, 2, 3
-"""Exit codes."""
 VECTORS = Path("reference_tests/vectors")
 """Where the vectors are committed."""
 PAGES = Path("reference_tests/formats")
@@ -152,24 +151,6 @@ def chosen_claims(options: argparse.Namespace, profile: Conventions) -> list[Cla
     ]
 
 
-def profile_of(name: str) -> Conventions:
-    """Return a preset, or the conventions of a file.
-
-    Raises
-    ------
-    FormatError, ConventionError
-    """
-    if name in PRESETS:
-        return PRESETS[name]
-    try:
-        answers = json.loads(Path(name).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
-        raise FormatError(f"expected {', '.join(PRESETS)} or a JSON file of answers: {fault}", name) from fault
-    if not isinstance(answers, dict):
-        raise FormatError("expected an object of answers by question", name)
-    return Conventions.from_dict(answers)
-
-
 def adapter_of(options: argparse.Namespace) -> Adapter:
     """Return the way that the options choose."""
     if options.adapter is not None:
@@ -257,6 +238,8 @@ COMMANDS = {
     "verify": (add_verify, "put every vector to an implementation, and say what is wrong and what it matches"),
     "export": (add_export, "write inputs for an implementation that runs elsewhere"),
     "check": (add_check, "judge the answers that such an implementation wrote"),
+    "record": (add_record, "write the weights of a training run, step by step, as the spec trains"),
+    "compare": (add_compare, "say where somebody's recorded training run first departs, and what it follows"),
     "explain": (add_explain, "say what a vector, an operation or a flag is about"),
 }
 """Every command: the function that adds its options, and a line of help."""

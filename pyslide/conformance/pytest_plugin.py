@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from pyslide.conformance import black_box
-from pyslide.conformance.commands import adapter_of, again, chosen, chosen_claims, profile_of
+from pyslide.conformance.commands import adapter_of, again, chosen, chosen_claims
 from pyslide.conformance.commands import add_verify as add_verify_options
 from pyslide.conformance.findings import Finding, Report
 from pyslide.conformance.known_failures import find, read_known_failures
+from pyslide.conformance.profiles import profile_of
 from pyslide.conformance.random_claims import Claim
 from pyslide.conformance.replies import Adapter, Capabilities, HarnessError
 from pyslide.conformance.reports import details
