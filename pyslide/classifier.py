@@ -346,14 +346,13 @@ class SlideClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return max(defaults.EPOCHS, ceil(defaults.LEAST_STEPS / steps))
 
     def _train(self, trainer: Trainer, epochs: int) -> None:
-        """Train, and let go of the rows and the threads, so that a pickle holds neither."""
+        """Train, and set what is known of it."""
         steps = epochs * ceil(trainer.features.shape[0] / trainer.settings.batch_size)
         shown = progress(trainer.network.steps + steps, trainer.network.steps) if self.verbose else None
         try:
             finished = trainer.run(trainer.epoch + epochs, [] if shown is None else [shown])
         finally:
-            trainer.threads.close()
-            trainer.threads = SERIAL
+            let_go(trainer)
             if shown is not None:
                 shown.close()
         if not finished:
@@ -361,8 +360,6 @@ class SlideClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         before: list[float] = self.loss_curve_ if getattr(self, "_trainer", None) is trainer else []
         self.loss_curve_: list[float] = [*before, *epoch_losses(trainer)]
         trainer.history.clear()
-        trainer.features, trainer.labels = trainer.features[:0].copy(), trainer.labels[:0].copy()
-        trainer.sample_weights = None
         self._trainer = trainer
 
     def _remember(self, X: Any, y: Any, classes: npt.NDArray[Any], multilabel: bool) -> None:
@@ -496,6 +493,14 @@ def weighed_rows(features: Batch, labels: sparse.csr_array, sample_weight: Any) 
         return Rows(features, labels, None)
     kept = np.flatnonzero(weights)
     return Rows(features[kept], labels[kept], weights[kept])
+
+
+def let_go(trainer: Trainer) -> None:
+    """Take the rows and the threads from a trainer that rests, so that a pickle holds neither."""
+    trainer.threads.close()
+    trainer.threads = SERIAL
+    trainer.features, trainer.labels = trainer.features[:0].copy(), trainer.labels[:0].copy()
+    trainer.sample_weights = None
 
 
 def epoch_losses(trainer: Trainer) -> list[float]:

@@ -22,14 +22,6 @@ class DtypeError(PyslideError, TypeError):
     """An array holds the wrong type of number."""
 
 
-class InputTypeError(DtypeError, ValueError):
-    """An estimator's X or y holds what it cannot take; scikit-learn raises a ``ValueError`` for that."""
-
-
-class NotFittedError(PyslideError, ValueError, AttributeError):
-    """An estimator is asked for something before it was fitted."""
-
-
 class NonFiniteError(PyslideError, ValueError):
     """A value is NaN or infinite where only finite numbers make sense."""
 

@@ -14,7 +14,12 @@ import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, require_shape
 from pyslide.engine.vectors import Batch, checked_batch, is_sparse
-from pyslide.errors import InputTypeError, NonFiniteError, OutOfRangeError, ShapeError
+from pyslide.errors import DtypeError, NonFiniteError, OutOfRangeError, ShapeError
+
+
+class InputTypeError(DtypeError, ValueError):
+    """X, y or weights hold what an estimator cannot take; scikit-learn raises a ``ValueError`` for that."""
+
 
 Names = npt.NDArray[np.object_]
 """Names of features, as scikit-learn keeps them."""

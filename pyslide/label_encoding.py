@@ -14,7 +14,8 @@ import numpy.typing as npt
 import scipy.sparse as sparse
 
 from pyslide.arrays import IntArray
-from pyslide.errors import InputTypeError, NonFiniteError, OutOfRangeError, ShapeError
+from pyslide.errors import NonFiniteError, OutOfRangeError, ShapeError
+from pyslide.estimator_input import InputTypeError
 from pyslide.scikit_learn import DataConversionWarning
 
 Labels = Any

@@ -8,19 +8,20 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from pyslide.errors import NotFittedError as OwnNotFittedError
-from pyslide.errors import OutOfRangeError
+from pyslide.errors import OutOfRangeError, PyslideError
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.exceptions import DataConversionWarning
     from sklearn.exceptions import NotFittedError as TheirNotFittedError
 
-    class NotFittedError(OwnNotFittedError, TheirNotFittedError):  # type: ignore[misc]
+    class NotFittedError(PyslideError, TheirNotFittedError):  # type: ignore[misc]
         """An estimator is asked for something before it was fitted."""
 
 except ImportError:
-    NotFittedError = OwnNotFittedError  # type: ignore[misc,assignment]
+
+    class NotFittedError(PyslideError, ValueError, AttributeError):  # type: ignore[no-redef]
+        """An estimator is asked for something before it was fitted."""
 
     class DataConversionWarning(UserWarning):  # type: ignore[no-redef]
         """Data came in another shape than expected, and were brought into that."""

@@ -1,5 +1,6 @@
 """The classifier keeps scikit-learn's promises and its own: labels of any kind, weights, pieces, bits that repeat."""
 
+import doctest
 import os
 import pickle
 import subprocess
@@ -21,9 +22,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import pyslide.classifier
 from pyslide import PyslideError, SlideClassifier, exact_top_k, inference
-from pyslide.errors import InputTypeError, NonFiniteError, NotFittedError, OutOfRangeError, ShapeError
+from pyslide.errors import NonFiniteError, OutOfRangeError, ShapeError
+from pyslide.estimator_input import InputTypeError
 from pyslide.randomness import seed_from
+from pyslide.scikit_learn import NotFittedError
 
 ROOT = Path(__file__).resolve().parents[2]
 X, Y = make_blobs(90, n_features=12, centers=6, cluster_std=2.0, random_state=0)
@@ -74,6 +78,10 @@ def test_in_a_pipeline_and_a_grid_search():
     assert search.best_params_["slideclassifier__learning_rate"] == 2e-2
     assert search.best_score_ > 0.8
     assert search.predict(X).tolist() == search.best_estimator_.predict(X).tolist()
+
+
+def test_the_example_of_the_documentation():
+    assert doctest.testmod(pyslide.classifier) == (0, 3)
 
 
 def test_clones_have_the_parameters_and_nothing_else():
@@ -212,15 +220,17 @@ def test_a_row_with_weight_0_is_not_there(hashed):
     assert same_bits(one, classifier(**tables).partial_fit(X[rows], Y[rows], range(6), weights[rows]))
 
 
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-10), ("float32", 1e-4)])
 @pytest.mark.parametrize("labels", [Y, INDICATOR], ids=["multiclass", "multilabel"])
-def test_a_whole_weight_is_as_many_rows(labels):
+def test_a_whole_weight_is_as_many_rows(labels, dtype, close):
+    """Up to rounding: a batch of 135 rows adds up in another order than one of 67, 20 times."""
     weights = np.arange(90) % 4
-    one, other = (classifier(dtype="float64", batch_size=200) for _ in range(2))
+    one, other = (classifier(dtype=dtype, batch_size=200) for _ in range(2))
     one.fit(X, labels, weights)
     other.fit(X.repeat(weights, axis=0), labels.repeat(weights, axis=0))
     for ours, theirs in zip(weights_of(one), weights_of(other), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
-    np.testing.assert_allclose(one.loss_curve_, other.loss_curve_, rtol=1e-8)
+        np.testing.assert_allclose(ours, theirs, rtol=close, atol=close)
+    np.testing.assert_allclose(one.loss_curve_, other.loss_curve_, rtol=close)
 
 
 def test_only_the_ratios_of_weights_matter_to_fit():
@@ -470,7 +480,8 @@ class Blocker:
 sys.meta_path.insert(0, Blocker())
 import numpy as np
 from pyslide import SlideClassifier
-from pyslide.errors import NotFittedError, OutOfRangeError
+from pyslide.errors import OutOfRangeError
+from pyslide.scikit_learn import NotFittedError
 
 rows, labels = np.eye(4).repeat(5, axis=0), np.array(list("abcd")).repeat(5)
 one = SlideClassifier(random_state=0, epochs=30).set_params(batch_size=10)
