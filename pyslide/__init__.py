@@ -7,9 +7,14 @@ neurons, found in hash tables.  The public names, in the order in which data flo
 - the choices: `Conventions` with the presets `PAPER` and `ORIGINAL_CPP`; `LayerSettings`, `Hashing`, `Sampling`
 - the algorithm as a person reads it: `pyslide.spec`; the same for a batch: `pyslide.engine`
 - training: `TrainingSettings`, `Trainer`, `Optimizer`, `Schedule`
+- the same as a scikit-learn estimator: `SlideClassifier`
 - predictions and what they are worth: `exact_top_k`, `sampled_top_k`, and `pyslide.metrics`
 - the laws that the random steps obey: `pyslide.theory`
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from pyslide.conventions import ORIGINAL_CPP, PAPER, QUESTIONS, Conventions
 from pyslide.data import Dataset, load, load_standard_library
@@ -19,6 +24,9 @@ from pyslide.settings import Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import Schedule, Trainer, TrainingSettings
+
+if TYPE_CHECKING:
+    from pyslide.classifier import SlideClassifier
 
 __version__ = "0.1.0"
 
@@ -35,6 +43,7 @@ __all__ = [
     "Ranking",
     "Sampling",
     "Schedule",
+    "SlideClassifier",
     "Trainer",
     "TrainingSettings",
     "exact_top_k",
@@ -42,3 +51,12 @@ __all__ = [
     "load_standard_library",
     "sampled_top_k",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the classifier when it is asked for: it takes scikit-learn along where that is installed."""
+    if name == "SlideClassifier":
+        from pyslide.classifier import SlideClassifier
+
+        return SlideClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sparse
 
-from pyslide.arrays import IntArray, require_ids, require_rising, require_shape
+from pyslide.arrays import FloatArray, IntArray, require_ids, require_rising, require_shape
 from pyslide.conventions import Conventions
 from pyslide.data.writing import written_aside
 from pyslide.engine.network import Layer, LayerTables, Network
@@ -162,10 +162,13 @@ def _build(kind: type, values: Mapping[str, Any], name: str) -> Any:
 # --- the data, recognised without being kept
 
 
-def fingerprint(features: Batch, labels: sparse.csr_array) -> dict[str, Any]:
+def fingerprint(
+    features: Batch, labels: sparse.csr_array, sample_weights: FloatArray | None = None
+) -> dict[str, Any]:
     """Return what tells one data set from another: shapes, stored elements and a checksum."""
     checksum = 0
-    for array in (*_parts_of(features), *_parts_of(labels)):
+    weights = [] if sample_weights is None else [sample_weights]
+    for array in (*_parts_of(features), *_parts_of(labels), *weights):
         checksum = zlib.crc32(np.ascontiguousarray(array).data.cast("B") if array.size else b"", checksum)
     return {
         "features": [int(length) for length in features.shape],
@@ -282,7 +285,7 @@ def _description(trainer: Trainer) -> dict[str, Any]:
         "position": trainer.position,
         "rebuilds": trainer.rebuilds,
         "streams": {name: generator.bit_generator.state for name, generator in trainer.streams.items()},
-        "data": fingerprint(trainer.features, trainer.labels),
+        "data": fingerprint(trainer.features, trainer.labels, trainer.sample_weights),
     }
 
 
@@ -410,14 +413,16 @@ def load(path: str | Path) -> Checkpoint:
     )  # fmt: skip
 
 
-def resume(path: str | Path, features: Batch, labels: sparse.csr_array) -> Trainer:
+def resume(
+    path: str | Path, features: Batch, labels: sparse.csr_array, sample_weights: FloatArray | None = None
+) -> Trainer:
     """Return the run that was saved, to go on as if it had never stopped.
 
     Parameters
     ----------
     path : str or Path
-    features, labels
-        The data of the run.
+    features, labels, sample_weights
+        The data of the run, with weights if it had some.
 
     Raises
     ------
@@ -426,8 +431,8 @@ def resume(path: str | Path, features: Batch, labels: sparse.csr_array) -> Train
     """
     saved = load(path)
     _require_own_data(saved, {"features": list(features.shape), "labels": list(labels.shape)}, path)
-    trainer = Trainer(saved.model.settings, features, labels, saved.model.network)
-    _require_own_data(saved, fingerprint(trainer.features, trainer.labels), path)
+    trainer = Trainer(saved.model.settings, features, labels, saved.model.network, sample_weights)
+    _require_own_data(saved, fingerprint(trainer.features, trainer.labels, trainer.sample_weights), path)
     trainer.epoch, trainer.position, trainer.rebuilds = saved.epoch, saved.position, saved.rebuilds
     trainer.row_order, trainer.pools, trainer.history = saved.row_order, list(saved.pools), saved.history
     for name, state in saved.streams.items():

@@ -15,6 +15,10 @@ from pyslide.spec.sampling import Sampling
 
 EPOCHS = 10
 """On the shipped set the full softmax is past most of its gain then."""
+LEAST_STEPS = 500
+"""Few rows make few steps an epoch; the classifier then adds epochs up to this."""
+HASH_FROM = 1000
+"""With fewer labels to compute all of them is cheaper than to look for the few that matter."""
 HIDDEN = (128,)
 """One hidden layer of 128, as in section 5."""
 LEARNING_RATE = 2e-3

@@ -122,6 +122,33 @@ def exact_top_k(network: Network, features: Batch, k: int) -> Ranking:
     return stack(parts, k, network)
 
 
+def all_logits(network: Network, features: Batch) -> FloatArray:
+    """Return the logits of all labels, in pieces as `exact_top_k` computes them, and so the same numbers.
+
+    Parameters
+    ----------
+    network : Network
+    features : Batch, shape (rows, d)
+
+    Returns
+    -------
+    ndarray, shape (rows, n)
+
+    Raises
+    ------
+    ShapeError, NonFiniteError
+        If the features do not fit the network.
+    """
+    features = require_features(network, features)
+    output = network.layers[-1]
+    logits = np.empty((features.shape[0], output.neurons), dtype=output.weights.dtype)
+    for rows in row_slices(features.shape[0], SAMPLES_AT_A_TIME):
+        inputs = hidden(network, features[rows])
+        for block in row_slices(output.neurons, NEURONS_AT_A_TIME):
+            logits[rows, block] = all_preactivations(output.weights[block], output.biases[block], inputs)
+    return logits
+
+
 def stack(parts: list[Ranking], k: int, network: Network) -> Ranking:
     """Return the rankings of consecutive chunks as one."""
     parts = [nothing_yet(0, k, network.layers[-1].weights.dtype), *parts]

@@ -6,6 +6,8 @@ Every function takes a `numpy.random.Generator`.  What is drawn here is an argum
 from __future__ import annotations
 
 from math import ceil
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +33,31 @@ SPARSITY = 3
 def generators(seed: int, count: int) -> list[Generator]:
     """Return independent generators from one seed (`numpy.random.SeedSequence.spawn`)."""
     return [np.random.default_rng(child) for child in SeedSequence(seed).spawn(count)]
+
+
+def seed_from(random_state: Any) -> int:
+    """Return the seed of a run from what scikit-learn's estimators take as ``random_state``.
+
+    Parameters
+    ----------
+    random_state : int, RandomState, Generator or None
+        An integer is the seed; a generator is asked for one, and gives another the next time; None is another every
+        time.
+
+    Raises
+    ------
+    OutOfRangeError
+        If it is none of these, or negative.
+    """
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31))
+    if isinstance(random_state, Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, Integral) and int(random_state) >= 0:
+        return int(random_state)
+    raise OutOfRangeError(f"random_state: expected a seed of at least 0, a generator or None, got {random_state!r}")
 
 
 def draw_signs(generator: Generator, shape: tuple[int, ...]) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.random import Generator
 
-from pyslide.arrays import FloatArray, IntArray
+from pyslide.arrays import FloatArray, IntArray, require_finite, require_shape
 from pyslide.building import build_network, rebuild_layer
 from pyslide.conventions import Conventions
 from pyslide.engine.network import Layer, Network
@@ -108,7 +108,7 @@ class StepRecord(NamedTuple):
     step: int
     epoch: int
     samples: int
-    loss: float  # mean over the batch, over the active set
+    loss: float  # mean over the batch, over the active set, each sample's multiplied by its weight
     precision_at_1: float  # of the best active neuron, before the update
     active_share: float  # active output neurons a sample, as a share of all
     seconds: float
@@ -133,11 +133,13 @@ class Trainer:
         Stored elements are labels.
     network : Network, optional
         One that was trained before, with its tables; without it a new one is drawn.
+    sample_weights : ndarray, shape (rows,), optional
+        What each row's loss is multiplied by; 1 unless given.
 
     Raises
     ------
-    ShapeError, NonFiniteError
-        If features and labels do not fit each other, the network or the output layer.
+    ShapeError, NonFiniteError, OutOfRangeError
+        If features, labels and weights do not fit each other, the network or the output layer.
     """
 
     def __init__(
@@ -146,10 +148,12 @@ class Trainer:
         features: Batch,
         labels: sparse.csr_array,
         network: Network | None = None,
+        sample_weights: FloatArray | None = None,
     ) -> None:
         self.settings = settings
         self.threads = Threads(settings.threads)
         self.features, self.labels = checked_data(settings, features, labels)
+        self.sample_weights = checked_weights(settings, sample_weights, self.features.shape[0])
         streams = generators(settings.seed, len(STREAMS))
         self.streams: dict[str, Generator] = dict(zip(STREAMS, streams, strict=True))
         self.epoch = 0
@@ -164,6 +168,26 @@ class Trainer:
             self.rebuild(new_functions=False)
         else:
             self.shuffle_pools()
+
+    def turn_to(
+        self, features: Batch, labels: sparse.csr_array, sample_weights: FloatArray | None = None
+    ) -> None:
+        """Go on with other rows, or with the same ones: an epoch begins.
+
+        An order that was drawn for as many rows and not begun stays, so that to go on with the same rows at the end of
+        an epoch changes nothing.
+
+        Raises
+        ------
+        ShapeError, NonFiniteError, OutOfRangeError
+            If features, labels and weights do not fit each other or the network.
+        """
+        features, labels = checked_data(self.settings, features, labels)
+        weights = checked_weights(self.settings, sample_weights, features.shape[0])
+        require_features(self.network, features)
+        self.features, self.labels, self.sample_weights = features, labels, weights
+        if self.position or self.row_order.size != features.shape[0]:
+            self.position, self.row_order = 0, draw_permutation(self.streams["rows"], features.shape[0])
 
     def new_network(self) -> Network:
         """Draw a network's weights and hash functions; its tables are still empty."""
@@ -228,6 +252,7 @@ class Trainer:
             self.settings.optimizer,
             self.settings.conventions,
             self.threads,
+            None if self.sample_weights is None else self.sample_weights[rows],
         )
         if not np.isfinite(result.loss):
             raise NonFiniteError(
@@ -302,6 +327,25 @@ def checked_data(
     if features.shape[0] == 0:
         raise ShapeError("features: expected at least one row, got none")
     return features, labels
+
+
+def checked_weights(settings: TrainingSettings, weights: FloatArray | None, rows: int) -> FloatArray | None:
+    """Return the samples' weights in the run's precision; None stands for ones.
+
+    Raises
+    ------
+    ShapeError, NonFiniteError, OutOfRangeError
+        If there is not one a row, finite and not negative.
+    """
+    if weights is None:
+        return None
+    checked = np.asarray(weights, dtype=settings.dtype)
+    require_shape(checked, (rows,), "sample_weights")
+    require_finite(checked, "sample_weights")
+    if (checked < 0).any():
+        row = int(np.argmax(checked < 0))
+        raise OutOfRangeError(f"sample_weights: expected at least 0, got {checked[row]} in row {row}")
+    return checked
 
 
 def layer_draws(generator: Generator, layer: Layer, pool: IntArray, samples: int) -> Draws:

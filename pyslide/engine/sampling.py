@@ -245,7 +245,8 @@ def log_weights(
     if padding_weight == "one" or not drawn_sizes.any():
         return np.zeros(active.neurons.size, dtype=dtype)
     drawn = ~contains(pack_sets(selected, population), pack_sets(active, population))
-    weights = np.log((population - selected.sizes) / np.maximum(1, drawn_sizes)).astype(dtype)
+    left = np.where(drawn_sizes > 0, population - selected.sizes, 1)  # a sample that retrieved everyone draws nobody
+    weights = np.log(left / np.maximum(1, drawn_sizes)).astype(dtype)
     return drawn * np.repeat(weights, active.sizes)
 
 

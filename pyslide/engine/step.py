@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
-from pyslide.arrays import FloatArray, IntArray
+from pyslide.arrays import FloatArray, IntArray, require_shape
 from pyslide.conventions import Conventions
 from pyslide.engine.backward import (
     Gradient,
@@ -66,7 +66,7 @@ class StepResult(NamedTuple):
 
     batch_pass: BatchPass
     gradients: tuple[Gradient, ...]
-    loss: float  # mean over the batch
+    loss: float  # mean over the batch, each sample's multiplied by its weight
 
 
 def everyone(samples: int, neurons: int) -> ActiveSets:
@@ -166,14 +166,20 @@ def error_below(
 
 
 def backward(
-    network: Network, batch_pass: BatchPass, conventions: Conventions, threads: Threads = SERIAL
+    network: Network,
+    batch_pass: BatchPass,
+    conventions: Conventions,
+    threads: Threads = SERIAL,
+    sample_weights: FloatArray | None = None,
 ) -> tuple[Gradient, ...]:
-    """Return the gradients of a batch, one for each layer."""
+    """Return the gradients of a batch, one for each layer; a weight multiplies its sample's derivatives."""
     samples = batch_pass.active.offsets.size - 1
     error = output_error(
         batch_pass.probabilities, batch_pass.wanted, batch_pass.active.offsets, conventions.softmax
     )
     error *= error.dtype.type(batch_scale(samples, conventions.batch_reduction))
+    if sample_weights is not None:
+        error *= np.repeat(sample_weights.astype(error.dtype, copy=False), batch_pass.active.sizes)
     error = error.reshape(batch_pass.layers[-1].sums.shape)
     gradients = []
     for depth in range(len(network.layers) - 1, -1, -1):
@@ -205,6 +211,7 @@ def training_step(
     optimizer: Optimizer,
     conventions: Conventions,
     threads: Threads = SERIAL,
+    sample_weights: FloatArray | None = None,
 ) -> StepResult:
     """Train a network on one batch, in place, and return every intermediate stage.
 
@@ -217,17 +224,23 @@ def training_step(
     optimizer : Optimizer
     conventions : Conventions
     threads : Threads
+    sample_weights : ndarray, shape (B,), optional
+        What each sample's loss is multiplied by; 1 unless given.  The mean stays one over B samples, so that the
+        weights of a batch matter as such and not only beside each other.
 
     Raises
     ------
     ShapeError
-        If the batch is empty.
+        If the batch is empty, or there is not one weight a sample.
     """
     if features.shape[0] == 0:
         raise ShapeError("features: expected at least one sample, got none")
+    if sample_weights is not None:
+        require_shape(sample_weights, (features.shape[0],), "sample_weights")
     batch_pass = forward(network, features, labels, draws, conventions, threads)
-    gradients = backward(network, batch_pass, conventions, threads)
+    gradients = backward(network, batch_pass, conventions, threads, sample_weights)
     network.steps += 1
     for layer, gradient in zip(network.layers, gradients, strict=True):
         update_layer(layer, gradient, network.steps, optimizer, conventions, threads)
-    return StepResult(batch_pass, gradients, float(batch_pass.losses.mean()))
+    losses = batch_pass.losses if sample_weights is None else sample_weights * batch_pass.losses
+    return StepResult(batch_pass, gradients, float(losses.mean()))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyslide.arrays import BoolArray, FloatArray, IntArray
+from pyslide.arrays import BoolArray, FloatArray, IntArray, require_shape
 from pyslide.conventions import Conventions
 from pyslide.errors import ShapeError
 from pyslide.spec.backward import batch_scale, input_error, output_error, through_relu, weight_gradient
@@ -68,7 +68,7 @@ class StepResult(NamedTuple):
     network: Network
     passes: tuple[SamplePass, ...]
     gradients: tuple[Gradient, ...]
-    loss: float  # mean over the batch
+    loss: float  # mean over the batch, each sample's multiplied by its weight
 
 
 class Choice(NamedTuple):
@@ -160,12 +160,18 @@ def errors_of(network: Network, one_pass: SamplePass, scale: float, conventions:
     return errors[::-1]
 
 
-def backward(network: Network, passes: Sequence[SamplePass], conventions: Conventions) -> tuple[Gradient, ...]:
-    """Return the gradients of a batch, one for each layer."""
+def backward(
+    network: Network,
+    passes: Sequence[SamplePass],
+    conventions: Conventions,
+    sample_weights: FloatArray | None = None,
+) -> tuple[Gradient, ...]:
+    """Return the gradients of a batch, one for each layer; a weight multiplies its sample's derivatives."""
     scale = batch_scale(len(passes), conventions.batch_reduction)
+    weights = np.ones(len(passes)) if sample_weights is None else sample_weights
     gradients = tuple(zero_gradient(layer) for layer in network.layers)
-    for one_pass in passes:
-        errors = errors_of(network, one_pass, scale, conventions)
+    for one_pass, weight in zip(passes, weights, strict=True):
+        errors = errors_of(network, one_pass, scale * weight, conventions)
         gradients = tuple(
             add_sample(*parts) for parts in zip(gradients, one_pass.layers, errors, strict=True)
         )
@@ -227,6 +233,7 @@ def training_step(
     draws: Sequence[Sequence[Draws]],
     optimizer: Optimizer,
     conventions: Conventions,
+    sample_weights: FloatArray | None = None,
 ) -> StepResult:
     """Train a network on one batch and return it with every intermediate stage.
 
@@ -237,20 +244,25 @@ def training_step(
     draws : sequence (layers) of sequences (B) of Draws
     optimizer : Optimizer
     conventions : Conventions
+    sample_weights : ndarray, shape (B,), optional
+        What each sample's loss is multiplied by; 1 unless given.  The mean stays one over B samples, so that the
+        weights of a batch matter as such and not only beside each other.
 
     Raises
     ------
     ShapeError
-        If the batch is empty.
+        If the batch is empty, or there is not one weight a sample.
     """
     if not samples:
         raise ShapeError("samples: expected at least one, got none")
+    weights = np.ones(len(samples)) if sample_weights is None else sample_weights
+    require_shape(weights, (len(samples),), "sample_weights")
     steps = network.steps + 1
     passes = forward(network, samples, draws, conventions)
-    gradients = backward(network, passes, conventions)
+    gradients = backward(network, passes, conventions, weights)
     layers = tuple(
         update_layer(layer, gradient, steps, optimizer, conventions)
         for layer, gradient in zip(network.layers, gradients, strict=True)
     )
-    loss = float(np.mean([one_pass.loss for one_pass in passes]))
+    loss = float(np.mean([weight * one_pass.loss for weight, one_pass in zip(weights, passes, strict=True)]))
     return StepResult(Network(layers, steps), passes, gradients, loss)

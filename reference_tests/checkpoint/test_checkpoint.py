@@ -120,6 +120,20 @@ def test_a_dense_data_set(tmp_path):
     same(whole, second)
 
 
+def test_a_weighted_run_goes_on_with_its_weights_only(tmp_path):
+    weights, path = np.linspace(0, 2, DATA.rows), tmp_path / "run.npz"
+    whole, first = (Trainer(settings(), DATA.features, DATA.labels, sample_weights=weights) for _ in range(2))
+    whole.run(2)
+    first.run(2, steps=7)
+    checkpoint.save(path, first)
+    second = checkpoint.resume(path, DATA.features, DATA.labels, weights)
+    second.run(2)
+    same(whole, second)
+    for others in (None, weights[::-1]):
+        with pytest.raises(CheckpointError, match="own data"):
+            checkpoint.resume(path, DATA.features, DATA.labels, others)
+
+
 def test_ctrl_c_then_resumed_gives_the_same_bits(tmp_path):
     """The signal comes in the middle of step 5: the step is finished, and nothing of the run is lost."""
     whole, first, path = trainer(), trainer(), tmp_path / "run.npz"

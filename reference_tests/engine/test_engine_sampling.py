@@ -65,6 +65,14 @@ def test_active_sets(conventions, samples, strategy, budget, least):
     np.testing.assert_allclose(weights, np.concatenate(flat), rtol=1e-15)
 
 
+def test_nothing_is_weighed_in_a_sample_that_retrieved_everyone():
+    """Beside one that was padded: there is nobody left, and log 0 must not reach the logits."""
+    selected = sets_of([range(NEURONS), [2, 3]])
+    active = sets_of([range(NEURONS), [1, 2, 3]])
+    weights = sampling.log_weights(active, selected, NEURONS, "inverse_probability", np.float64)
+    np.testing.assert_allclose(weights, [0.0] * NEURONS + [np.log(10), 0, 0])
+
+
 @given(samples=SAMPLES, budget=st.integers(1, 9), stop=st.sampled_from(STOPS))
 def test_vanilla(samples, budget, stop):
     orders = np.array([one[2] for one in samples])

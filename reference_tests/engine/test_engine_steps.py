@@ -45,14 +45,16 @@ def same_passes(plain, fast, network):
     np.testing.assert_allclose(fast.wanted, np.concatenate([one.wanted for one in plain]), **CLOSE)
 
 
-def train_both(problem, conventions, seed, steps=3, optimizer=ADAM):
+def train_both(problem, conventions, seed, steps=3, optimizer=ADAM, sample_weights=None):
     generator = np.random.default_rng(seed)
     plain, fast = problem.spec, problem.engine
     samples = samples_of(problem.features, problem.labels)
     for _ in range(steps):
         own, batched = draws(generator, fast)
-        expected = spec_step.training_step(plain, samples, own, optimizer, conventions)
-        got = engine_step.training_step(fast, problem.features, problem.labels, batched, optimizer, conventions)
+        expected = spec_step.training_step(plain, samples, own, optimizer, conventions, sample_weights)
+        got = engine_step.training_step(
+            fast, problem.features, problem.labels, batched, optimizer, conventions, sample_weights=sample_weights
+        )
         plain = expected.network
         same_passes(expected.passes, got.batch_pass, fast)
         same_networks(plain, fast)
@@ -87,6 +89,30 @@ def test_any_network_trains_alike(conventions, seed, family, strategy, tabled, r
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tables_on_any_layer(family, tabled):
     train_both(pair(7, PAPER, family, "vanilla", tabled), PAPER, 7)
+
+
+@pytest.mark.parametrize("softmax", ["stable", "maximum_from_zero"])
+@pytest.mark.parametrize("tabled", [(False, False), (False, True)], ids=str)
+def test_weighted_samples(tabled, softmax):
+    conventions = PAPER.replace(softmax=softmax)
+    weights = np.array([0.0, 0.5, 1.0, 1.0, 2.0, 30.0])
+    train_both(pair(12, conventions, tabled=tabled), conventions, 12, sample_weights=weights)
+    for optimizer in (ADAM, Optimizer(rule="sgd", learning_rate=0.01)):
+        train_both(pair(13, conventions, tabled=tabled), conventions, 13, 2, optimizer, weights)
+
+
+def test_one_weight_a_sample():
+    problem = pair(14, PAPER)
+    own, batched = draws(np.random.default_rng(14), problem.engine)
+    samples = samples_of(problem.features, problem.labels)
+    for weights in (np.ones(SAMPLES - 1), np.ones((SAMPLES, 1))):
+        with pytest.raises(ShapeError, match="sample_weights"):
+            spec_step.training_step(problem.spec, samples, own, ADAM, PAPER, weights)
+        with pytest.raises(ShapeError, match="sample_weights"):
+            engine_step.training_step(
+                problem.engine, problem.features, problem.labels, batched, ADAM, PAPER, sample_weights=weights
+            )
+    assert problem.engine.steps == 0
 
 
 @pytest.mark.parametrize("rows", ["touched_global_step", "touched_own_step", "every_weight"])

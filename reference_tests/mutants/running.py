@@ -30,6 +30,9 @@ NEAREST = (
     ("engine/", ["engine/test_engine_stations.py", "engine/test_engine_steps.py"]),
     ("randomness", ["statistical"]),
     ("checkpoint", ["checkpoint"]),
+    ("classifier", ["classifier"]),
+    ("label_encoding", ["classifier"]),
+    ("estimator_input", ["classifier"]),
     ("", ["training"]),
 )
 """Which tests stand nearest to a file; the first match counts.  The whole suite follows."""

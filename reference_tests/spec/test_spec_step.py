@@ -73,6 +73,31 @@ def test_a_step_by_hand(answer, times):
     assert result.loss == pytest.approx(log(2), rel=1e-15)  # a mean in any case
 
 
+@pytest.mark.parametrize(("answer", "times"), [("mean", 0.5), ("sum", 1)])
+def test_weighted_samples_by_hand(answer, times):
+    """The losses are multiplied, not what they are divided by: (3 * loss + 0 * loss) / 2."""
+    conventions = PAPER.replace(batch_reduction=answer)
+    weights = np.array([3.0, 0.0])
+    result = training_step(SMALL, [ROW, ROW], [[NO_DRAWS] * 2] * 2, SGD, conventions, weights)
+    hidden, output = result.gradients
+    np.testing.assert_array_equal(hidden.weights, 3 * times * np.array([[-0.5, 0, -1], [0, 0, 0], [0.5, 0, 1]]))
+    np.testing.assert_array_equal(output.biases, 3 * times * np.array([-0.5, 0.5]))
+    assert result.loss == pytest.approx(1.5 * log(2), rel=1e-15)
+
+
+@given(problem=problems(USABLE))
+def test_a_whole_weight_is_a_repeated_sample(problem):
+    network, samples, draws, conventions = problem
+    summed = conventions.replace(batch_reduction="sum")
+    passes = forward(network, samples, draws, summed)
+    weights = np.arange(len(passes)) % 3
+    repeated = [one for one, times in zip(passes, weights, strict=True) for _ in range(times)]
+    gradients = backward(network, passes, summed, weights), backward(network, repeated, summed)
+    for one, other in zip(*gradients, strict=True):
+        np.testing.assert_allclose(one.weights, other.weights, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(one.biases, other.biases, rtol=1e-12, atol=1e-12)
+
+
 def test_errors_pass_weights_as_they_were_before_the_step():
     result = training_step(SMALL, [ROW], [[NO_DRAWS]] * 2, SGD, PAPER)
     np.testing.assert_array_equal(result.gradients[0].biases, [-0.5, 0, 0.5])

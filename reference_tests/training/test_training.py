@@ -379,6 +379,51 @@ def test_a_network_that_was_trained_before_goes_on():
     assert second.step().step == 11
 
 
+def test_rows_are_weighed_by_their_own_weights():
+    """Weights follow their rows into shuffled batches: the loss of each step is that of its rows."""
+    weights = np.arange(150.0)
+    plain, weighed = trainer(hashing=None), Trainer(settings(None), DATA.features, DATA.labels, sample_weights=weights)
+    rows = plain.row_order[:32]
+    result = training.training_step(
+        plain.network, DATA.features[rows], DATA.labels[rows], plain.draws(32), plain.settings.optimizer, PAPER
+    )
+    losses = result.batch_pass.losses
+    assert weighed.step().loss == pytest.approx(float(np.mean(weights[rows] * losses)), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "error"),
+    [(np.ones(149), ShapeError), (np.full(150, np.nan), NonFiniteError), (-np.arange(150.0), OutOfRangeError)],
+    ids=["too few", "NaN", "negative"],
+)
+def test_bad_weights(weights, error):
+    with pytest.raises(error, match="sample_weights"):
+        Trainer(settings(), DATA.features, DATA.labels, sample_weights=weights)
+
+
+def test_a_run_turns_to_other_rows():
+    one = trainer()
+    one.run(1, steps=3)
+    one.turn_to(DATA.features[:50], DATA.labels[:50], np.ones(50))
+    assert (one.position, sorted(one.row_order.tolist())) == (0, list(range(50)))
+    one.run(1)
+    assert one.network.steps == 5  # 50 rows in batches of 32
+    with pytest.raises(ShapeError, match="79"):
+        one.turn_to(DATA.features[:, :79], DATA.labels)
+    with pytest.raises(ShapeError, match="labels"):
+        one.turn_to(DATA.features, DATA.labels[:9])
+    assert one.features.shape == (50, 80)
+
+
+def test_to_turn_to_the_same_rows_between_epochs_changes_nothing():
+    whole, turned = trainer(), trainer()
+    whole.run(3)
+    for epoch in (1, 2, 3):
+        turned.turn_to(DATA.features, DATA.labels)
+        turned.run(epoch)
+    assert np.array_equal(whole.network.layers[1].weights, turned.network.layers[1].weights)
+
+
 def test_every_step_is_recorded_as_it_was():
     """Without tables every neuron is active, and the record says so."""
     one = trainer(hashing=None)
