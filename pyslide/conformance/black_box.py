@@ -60,7 +60,7 @@ def ask(adapter: Adapter, claim: Claim, trials: int, seed: int) -> Counted | Rep
 def explanations(claim: Claim, trials: int, count: int) -> list[str]:
     """Return the known faults whose law gives such a count."""
     return [
-        f"what this would give: {words} ({probability:.4g})"
+        f"what is expected of this: {words} ({probability:.4g})"
         for words, probability in claim.faults.items()
         if two_sided_tail(count, trials, probability) > FITS
     ]
@@ -106,7 +106,8 @@ def judged(counted: Sequence[Counted]) -> list[Finding]:
         difference = Difference(
             verdict.check.name,
             f"probability {verdict.check.probability:.4f}",
-            f"{one.count} of {one.trials}, {one.count / one.trials:.4f}; by chance so far out: {verdict.tail:.1g}",
+            f"{one.count} of {one.trials}, {one.count / one.trials:.4f}, which chance would give once in "
+            f"{1 / max(verdict.tail, 1e-300):.0e} runs",
         )
         named = explanations(one.claim, one.trials, one.count)
         results.append(Finding(one.claim.case, "failed", difference, explanations=named, seconds=one.seconds))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import textwrap
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -15,6 +17,8 @@ from pyslide.conformance.plain import plain
 
 LONGEST = 200
 """Characters of a value in a message."""
+SHOWN = 3
+"""Failures of an operation that are shown at a terminal."""
 
 
 def shortened(value: Any) -> str:
@@ -88,16 +92,35 @@ STATUSES = ("passed", "failed", "errored", "skipped")
 """How a case can end."""
 
 
+def shown_first(findings: list[Finding]) -> tuple[list[Finding], int]:
+    """Return the first few findings of each operation, and how many there are besides."""
+    seen: Counter[str] = Counter()
+    shown = []
+    for finding in findings:
+        seen[finding.case.operation] += 1
+        if seen[finding.case.operation] <= SHOWN:
+            shown.append(finding)
+    return shown, len(findings) - len(shown)
+
+
 def terminal(report: Report) -> str:
     """Return the report for a person at a terminal."""
     lines = []
-    for finding in bad(report):
+    shown, more = shown_first(bad(report))
+    for finding in shown:
         known = " (known)" if finding.known else ""
         lines.append(f"{finding.status.upper()}{known} {finding.case.id}")
         lines += [f"    {line}" for line in details(finding, report)]
-    lines.append(f"{'operation':<16}" + "".join(f"{status:>9}" for status in STATUSES))
-    for operation, counts in by_operation(report):
-        lines.append(f"{operation:<16}" + "".join(f"{counts[status]:>9}" for status in STATUSES))
+    if more:
+        lines.append(f"... and {more} more; {SHOWN} of an operation are shown here, --report markdown shows all")
+    table = by_operation(report)
+    asked = [(name, counts) for name, counts in table if counts["skipped"] < sum(counts.values())]
+    rest = [name for name, _ in table if name not in dict(asked)]
+    lines.append(f"{'operation':<18}" + "".join(f"{status:>9}" for status in STATUSES))
+    for operation, counts in asked:
+        lines.append(f"{operation:<18}" + "".join(f"{counts[status]:>9}" for status in STATUSES))
+    if rest:
+        lines += textwrap.wrap(f"not asked: {', '.join(rest)}", 110, subsequent_indent="  ")
     return "\n".join([*lines, *remarks(report), verdict(report)]) + "\n"
 
 

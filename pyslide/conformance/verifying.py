@@ -9,6 +9,7 @@ from time import perf_counter
 from pyslide.conformance import black_box
 from pyslide.conformance.comparing import difference_of
 from pyslide.conformance.diagnosis import describe, matching_answers, slips
+from pyslide.conformance.faults import matching_faults
 from pyslide.conformance.findings import Finding, Report
 from pyslide.conformance.known_failures import KnownFailure, find, without_match
 from pyslide.conformance.operations import OPERATIONS
@@ -104,6 +105,7 @@ class Verifier:
             return Finding(case, "passed", known=known, seconds=seconds)
         answers = matching_answers(case, reply, precision, self.profile)
         explanations = [f"what {describe(one)} gives" for one in answers]
+        explanations += matching_faults(case, reply, precision)
         explanations += slips(operation, dict(expected.outputs or {}), reply, precision)
         return Finding(case, "failed", difference, answers, explanations, known=known, seconds=seconds)
 
