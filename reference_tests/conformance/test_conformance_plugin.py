@@ -1,5 +1,6 @@
 """The pytest plugin, in a pytest of its own."""
 
+import os
 import subprocess
 import sys
 
@@ -28,7 +29,8 @@ def run(tmp_path):
         installed = "pyslide" in {entry.name for entry in entry_points()}
         loaded = [] if installed else ["-p", "pyslide.conformance.pytest_plugin"]
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rA", *loaded, *options]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        own = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+        return subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, check=False)
 
     return pytest_in_its_own_process
 
