@@ -177,3 +177,18 @@ def draw_weights(
     generator.standard_normal(out=weights, dtype=weights.dtype)
     weights *= weights.dtype.type(scale)
     return weights
+
+
+def draw_turns(generator: Generator, shares: IntArray) -> IntArray:
+    """Draw which worker moves at each moment, worker w so often as its share says, every order equally likely.
+
+    Parameters
+    ----------
+    generator : Generator
+    shares : ndarray of int, shape (workers,)
+
+    Returns
+    -------
+    ndarray of int, shape (shares.sum(),)
+    """
+    return generator.permutation(np.repeat(np.arange(shares.size), shares))

@@ -21,6 +21,7 @@ from pyslide.errors import FormatError, ShapeError
 from pyslide.evaluation import RANKS, evaluate, most_frequent_labels
 from pyslide.history import Row, write_history
 from pyslide.metrics import propensities
+from pyslide.parallel import KINDS, Workers, run_asynchronously
 from pyslide.progress import progress
 from pyslide.training import StepRecord, Trainer, TrainingSettings
 
@@ -73,6 +74,8 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--save", metavar="MODEL.npz", help="save the network and all that resuming needs")
     group.add_argument("--checkpoint-every", type=int, metavar="STEPS", help="save on the way, too")
     group.add_argument("--resume", metavar="MODEL.npz", help="go on with a saved run; its settings hold")
+    group.add_argument("--workers", type=int, metavar="N", help="asynchronous workers without locks (none)")
+    group.add_argument("--worker-kind", choices=list(KINDS), default="processes", help="(processes)")
     group.add_argument("--all-metrics", action="store_true", help="nDCG, recall and propensity-scored precision too")
     group.add_argument("--quiet", action="store_true", help="no progress and no messages")
 
@@ -209,7 +212,11 @@ def train(
     if options.checkpoint_every and method != FULL:
         callbacks.append(Saves(options.save, options.checkpoint_every, training))
     started = time.perf_counter()
-    finished = trainer.run(options.epochs, callbacks, options.steps)
+    if options.workers is None:
+        finished = trainer.run(options.epochs, callbacks, options.steps)
+    else:
+        workers = Workers(count=options.workers, kind=options.worker_kind)
+        finished = run_asynchronously(trainer, options.epochs, workers, callbacks, options.steps)
     seconds = time.perf_counter() - started
     if shown is not None:
         shown.close()
