@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from pyslide.bench import SHAPES, Measurement, Shape, measure
 from pyslide.bench.contenders import CONTENDERS
 from pyslide.bench.shapes import synthetic
+from pyslide.bench.workers import WorkerMeasurement, measure_workers
 from pyslide.cli.output import add_json, print_json, table
 from pyslide.settings import Hashing
 from pyslide.spec.sampling import Sampling
@@ -28,7 +30,8 @@ def add_to(commands: Any) -> None:
         help="measure speed, contenders side by side",
         description="Train contenders in turn on the same synthetic batches and print milliseconds a step, rebuilds "
         "included, and how many times as fast each is as the slowest.",
-        epilog="examples:\n  pyslide bench --quick\n  pyslide bench --shape amazon-670k --peers 'torch full softmax'",
+        epilog="examples:\n  pyslide bench --quick\n  pyslide bench --workers 2 --steps 40\n"
+        "  pyslide bench --shape amazon-670k --peers 'torch full softmax'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--shape", choices=list(SHAPES), default="amazon-670k", help="(amazon-670k)")
@@ -41,6 +44,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--peers", action="append", choices=[name for name in CONTENDERS if name != "slide"], help="beside SLIDE"
     )
+    parser.add_argument("--workers", type=int, metavar="N", help="asynchronous workers beside one, in place of peers")
     parser.add_argument("--quick", action="store_true", help=f"the shape {QUICK} beside our full softmax, 5 steps")
     parser.add_argument("--stages", action="store_true", help="where the time goes")
     add_json(parser)
@@ -62,6 +66,10 @@ def run(options: argparse.Namespace) -> int:
     )
     print(f"{name}: {shape.features} features, {shape.labels} outputs, batch {shape.batch}", file=sys.stderr)
     data = synthetic(shape, shape.batch * (steps + 8), np.random.default_rng(0))
+    if options.workers is not None:
+        measured = measure_workers(data, shape, hashing, [options.workers])
+        print(json.dumps([row._asdict() for row in measured]) if options.json else worker_table(measured))
+        return 0
     rows = measure(data, shape, hashing, ["slide", *dict.fromkeys(peers)], steps, options.threads)
     if options.json:
         print_json({"shape": name, **shape._asdict(), "results": [as_json(row) for row in rows]})
@@ -97,6 +105,12 @@ def as_table(rows: Sequence[Measurement]) -> str:
             for row in rows
         ],
     )
+
+
+def worker_table(rows: Sequence[WorkerMeasurement]) -> str:
+    """Return the workers side by side."""
+    lines = [[str(row.workers), row.kind, f"{row.step_milliseconds:.1f}", f"{row.times_one:.2f}"] for row in rows]
+    return table(["workers", "kind", "ms/step", "times one"], lines)
 
 
 def stage_table(rows: Sequence[Measurement]) -> str:

@@ -73,3 +73,12 @@ def test_command(capsys):
     parsed = json.loads(capsys.readouterr().out)
     assert parsed["labels"] == 80
     assert parsed["results"][0]["name"] == "slide"
+
+
+def test_workers_are_measured_beside_one(capsys):
+    assert main(["bench", "--quick", "--workers", "2", "--steps", "2", "--outputs", "300", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["workers"], row["kind"]) for row in rows] == [(1, "-"), (2, "processes"), (2, "threads")]
+    assert rows[0]["times_one"] == 1
+    assert all(row["step_milliseconds"] > 0 for row in rows)
+    assert rows[1]["times_one"] == pytest.approx(rows[0]["step_milliseconds"] / rows[1]["step_milliseconds"])

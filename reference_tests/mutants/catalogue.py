@@ -303,4 +303,27 @@ MUTANTS = (
            "pyslide/classifier.py", "logits[:, 1] - logits[:, 0]", "logits[:, 0] - logits[:, 1]"),
     Mutant("label-encoding-stored-zeros", "a stored zero of an indicator is a label", "pyslide/label_encoding.py",
            "labels.eliminate_zeros()", "labels.data[labels.data == 0] = 1"),
+    # Workers and their simulator
+    Mutant("parallel-same-batches", "every worker takes the same batches", "pyslide/parallel.py",
+           "tasks[start::workers]", "tasks[0::workers]"),
+    Mutant("parallel-step-from-zero", "the optimiser's t is one behind", "pyslide/parallel.py",
+           "network.steps = task.step - 1", "network.steps = task.step - 2"),
+    Mutant("parallel-nothing-comes-back", "what workers wrote stays in the mapped files", "pyslide/parallel.py",
+           "array[...] = getattr(copy, name)", "getattr(copy, name)[...] = array"),
+    Mutant("parallel-files-stay", "mapped files are left behind", "pyslide/parallel.py",
+           'with tempfile.TemporaryDirectory(prefix="pyslide-workers-", dir=shared_folder(size)) as folder:',
+           'folder = tempfile.mkdtemp(prefix="pyslide-workers-", dir=shared_folder(size))\n    if True:'),
+    Mutant("parallel-ctrl-c-for-all", "Ctrl-C reaches the workers", "pyslide/parallel.py",
+           "signal.signal(signal.SIGINT, signal.SIG_IGN)", "signal.getsignal(signal.SIGINT)"),
+    Mutant("simulator-reads-late", "stale batches read the weights as they are when they write", "pyslide/simulator.py",
+           "events.append(Event(batch, Act.READ))",
+           "events.append(Event(batch, Act.READ)) if not staleness else None\n"
+           "        if staleness and batch >= staleness:\n"
+           "            events.append(Event(batch - staleness, Act.READ))"),
+    Mutant("simulator-loses-nothing", "rows that are named lost are written", "pyslide/simulator.py",
+           "write_rows(layer.rows, moved.rows, rows[~np.isin(rows, gone)])",
+           "write_rows(layer.rows, moved.rows, rows)"),
+    Mutant("simulator-adds-updates", "what is gathered is the live network, so that no update is lost",
+           "pyslide/simulator.py", "own = own_copy(network)\n    for layer, gradient in zip(own.layers",
+           "own = network\n    for layer, gradient in zip(own.layers"),
 )  # fmt: skip

@@ -30,6 +30,8 @@ NEAREST = (
     ("engine/", ["engine/test_engine_stations.py", "engine/test_engine_steps.py"]),
     ("randomness", ["statistical"]),
     ("checkpoint", ["checkpoint"]),
+    ("parallel", ["parallel/test_parallel.py"]),
+    ("simulator", ["parallel/test_simulator.py"]),
     ("classifier", ["classifier"]),
     ("label_encoding", ["classifier"]),
     ("estimator_input", ["classifier"]),
