@@ -122,8 +122,8 @@ class Odd(Exception):
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_a_fault_surfaces_with_its_words_and_nothing_is_left(data, kind, folders, monkeypatch):
-    worked = trainer_on(data)
+def test_a_fault_surfaces_with_its_words_and_nothing_is_left(kind, folders):
+    worked = trainer_on(planted())
     worked.features.data[:] = np.nan  # behind the back of the check, in the memory that workers read
     with pytest.raises((NonFiniteError, ValueError), match="finite"):
         run_asynchronously(worked, 1, Workers(count=2, kind=kind))
