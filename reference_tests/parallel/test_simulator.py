@@ -10,6 +10,9 @@ from pyslide.conventions import PAPER
 from pyslide.data import planted_dataset
 from pyslide.engine.step import Draws, training_step
 from pyslide.errors import OrderError, OutOfRangeError
+from pyslide.experiments import staleness_study as study
+from pyslide.inference import exact_top_k
+from pyslide.metrics import precision_at_k
 from pyslide.randomness import draw_permutation, draw_table_orders, draw_turns, generators
 from pyslide.settings import Hashing, LayerSettings
 from pyslide.simulator import (
@@ -27,6 +30,7 @@ from pyslide.simulator import (
 )
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
+from pyslide.training import Trainer, TrainingSettings
 
 BATCHES, FEATURES, LABELS = 6, 30, 24
 HASHING = Hashing(codes_per_table=1, tables=4, bin_size=4, sampling=Sampling(minimum_active=6))
@@ -179,3 +183,23 @@ def test_losses_and_batches_have_to_be_there():
     network, batches = problem()
     with pytest.raises(OutOfRangeError, match="expected 6 batches, got 2"):
         replay(network, batches, serialised(2), ADAM, PAPER)
+
+
+def test_the_study_without_staleness_is_the_plain_trainer(capsys):
+    assert study.main(["--epochs", "1", "--seeds", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:]
+    scores = {line.split("|")[1].strip(): float(line.split("|")[2]) for line in lines}
+    assert set(scores) == set(study.orders(0))
+    training, test = study.load_standard_library("train"), study.load_standard_library("test")
+    assert scores["every batch misses 0 writes"] == pytest.approx(plain_score(training, test), abs=0.005)
+    assert scores["every batch misses 15 writes"] < scores["every batch misses 0 writes"]
+
+
+def plain_score(training, test):
+    hashing = Hashing(codes_per_table=4, tables=50, sampling=Sampling(minimum_active=training.label_count // 5))
+    layers = (LayerSettings(neurons=128), LayerSettings(neurons=training.label_count, hashing=hashing))
+    weighted = PAPER.replace(padding_weight="inverse_probability")
+    settings = TrainingSettings(layers=layers, seed=0, optimizer=Optimizer(learning_rate=2e-3), conventions=weighted)
+    trainer = Trainer(settings, training.features, training.labels)
+    trainer.run(1)
+    return 100 * precision_at_k(exact_top_k(trainer.network, test.features, 1).labels, test.labels, 1)
