@@ -27,10 +27,14 @@ from pyslide.interruption import DeferredInterrupt
 from pyslide.randomness import draw_permutation, draw_starts, draw_table_orders, generators
 from pyslide.settings import LayerSettings
 from pyslide.spec.optimizer import Optimizer
-from pyslide.spec.schedule import rebuild_step
+from pyslide.spec.schedule import rebuild_step, rebuilds_due
 
 STREAMS = ("weights", "functions", "rows", "steps", "tables")
 """The independent random streams of a run, spawned from its seed in this order."""
+
+
+LARGEST_GROWTH = 10.0
+"""With it every interval is 22,000 times as long as the one before; beyond, their sums overflow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +57,10 @@ class Schedule:
 
     def __post_init__(self) -> None:
         """Refuse a schedule that never moves on."""
-        if not self.first_interval > 0:
+        if not 0 < self.first_interval < np.inf:
             raise OutOfRangeError(f"first_interval: expected a positive number of steps, got {self.first_interval}")
-        if not 0 <= self.growth < np.inf:
-            raise OutOfRangeError(f"growth: expected at least 0, got {self.growth}")
+        if not 0 <= self.growth <= LARGEST_GROWTH:
+            raise OutOfRangeError(f"growth: expected 0 to {LARGEST_GROWTH}, got {self.growth}")
         if self.redraw_every < 0:
             raise OutOfRangeError(f"redraw_every: expected at least 0, got {self.redraw_every}")
 
@@ -132,7 +136,8 @@ class Trainer:
     labels : csr_array, shape (rows, n) of the output layer
         Stored elements are labels.
     network : Network, optional
-        One that was trained before, with its tables; without it a new one is drawn.
+        One that was trained before, with its tables; without it a new one is drawn.  The schedule goes on from its
+        steps.
     sample_weights : ndarray, shape (rows,), optional
         What each row's loss is multiplied by; 1 unless given.
 
@@ -167,6 +172,8 @@ class Trainer:
         if network is None:
             self.rebuild(new_functions=False)
         else:
+            schedule = settings.schedule
+            self.rebuilds = rebuilds_due(network.steps, schedule.first_interval, schedule.growth)
             self.shuffle_pools()
 
     def turn_to(

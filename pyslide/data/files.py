@@ -8,6 +8,7 @@ from pyslide.data.blocks import line_blocks
 from pyslide.data.dataset import Dataset
 from pyslide.data.extreme import parse_header, read_extreme
 from pyslide.data.libsvm import read_libsvm
+from pyslide.errors import FormatError
 
 _HEADER_BYTES = 4096
 
@@ -30,6 +31,8 @@ def load(path: str | Path) -> Dataset:
     FormatError, TruncatedFileError
         As :func:`pyslide.data.read_extreme` and :func:`pyslide.data.read_libsvm` do.
     """
+    if next(iter(line_blocks(Path(path), _HEADER_BYTES)), None) is None:
+        raise FormatError("expected rows, got an empty file", path)
     return read_libsvm(path) if file_sizes(path) is None else read_extreme(path)
 
 

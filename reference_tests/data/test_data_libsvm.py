@@ -171,7 +171,7 @@ def test_an_empty_file_is_an_empty_set(tmp_path: Path) -> None:
     path.write_bytes(b"# nothing but a comment\n")
     assert read_libsvm(path).features.shape == (0, 0)
     path.write_bytes(b"")
-    assert load(path).features.shape == (0, 0)
+    assert read_libsvm(path).features.shape == (0, 0)
 
 
 def test_load_recognises_the_format(tmp_path: Path) -> None:

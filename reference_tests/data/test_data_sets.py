@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import time
@@ -17,6 +18,7 @@ from pyslide.data import (
     Dataset,
     PlantedLabels,
     check_against,
+    load,
     load_standard_library,
     planted_dataset,
     shipped,
@@ -255,3 +257,11 @@ def test_unknown_names_are_refused() -> None:
         check_against(data, "Amazon")
     with pytest.raises(ConventionError, match="split"):
         check_against(data, "Bibtex", "dev")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["empty.txt", "empty.txt.gz"])
+def test_an_empty_file_is_refused(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"") if name.endswith("gz") else b"")
+    with pytest.raises(FormatError, match="empty file"):
+        load(path)

@@ -226,7 +226,10 @@ def test_bad_settings(change, error):
         settings(**change)
 
 
-@pytest.mark.parametrize("change", [{"first_interval": 0}, {"growth": -1}, {"redraw_every": -1}])
+@pytest.mark.parametrize(
+    "change",
+    [{"first_interval": 0}, {"first_interval": np.inf}, {"growth": -1}, {"growth": 11}, {"redraw_every": -1}],
+)
 def test_bad_schedules(change):
     with pytest.raises(OutOfRangeError, match=next(iter(change))):
         Schedule(**change)
@@ -444,3 +447,14 @@ def test_a_run_ends_at_its_steps_or_epochs_whichever_comes_first():
     assert (one.network.steps, one.epoch, one.position) == (10, 2, 0)
     one.run(2)
     assert one.network.steps == 10
+
+
+def test_a_trained_network_goes_on_in_its_schedule():
+    first = trainer(schedule=Schedule(first_interval=3))
+    first.run(9, steps=10)
+    second = Trainer(first.settings, first.features, first.labels, first.network)
+    assert second.rebuilds == first.rebuilds == 3
+    second.run(9, steps=11)
+    assert second.rebuilds == 3
+    second.run(9, steps=12)
+    assert second.rebuilds == 4
