@@ -1,399 +1,398 @@
-/* The kit's operations in C11, written from the format pages: a small JSON reader, one function an operation, and the
- * loop that speaks JSON lines. Put your own functions in place of the operations; the rest can stay as it is.
- *     cc -std=c11 -O2 -o harness harness.c -lm && pyslide verify --adapter ./harness                              */
+/* A harness: answers the requests of the conformance kit (formats/README.md), one JSON object a line.
+ * To connect an implementation of your own, keep parts 1, 2 and 5, and call your functions from those between. */
+#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Memory, given back when the program ends, and refusals, which leave an operation from anywhere -------------- */
-static jmp_buf refused;
-static const char *refusal;
-
-static void *take(size_t count, size_t size) {
-    void *memory = calloc(count + 1, size);
-    if (memory == NULL) exit(EXIT_FAILURE);
-    return memory;
+/* ---- 1. JSON, read where it stands in the line: a position is that of a value's first character ---- */
+static char line[1 << 24], reply[1 << 24]; /* a reply is gathered first: a refusal half-way leaves nothing behind */
+static size_t reply_length;
+static jmp_buf given_up;
+static const char *request, *inputs, *refusal_class, *refusal_message; /* of the request at hand */
+static void require(bool condition, const char *class, const char *message) { /* without a class: it is skipped */
+    if (condition) return;
+    refusal_class = class;
+    refusal_message = message;
+    longjmp(given_up, 1);
 }
-static void demand(bool fine, const char *class) { if (!fine) { refusal = class; longjmp(refused, 1); } }
-static void in_range(bool fine) { demand(fine, "OutOfRangeError"); }
-static void fits(bool fine) { demand(fine, "ShapeError"); }
+static void require_range(bool condition) { require(condition, "OutOfRangeError", "outside its range"); }
+static void require_shape(bool condition) { require(condition, "ShapeError", "lengths do not fit together"); }
+static void emit(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    reply_length += (size_t)vsnprintf(reply + reply_length, sizeof reply - reply_length, format, arguments);
+    va_end(arguments);
+    if (reply_length >= sizeof reply) exit(1);
+}
+static const char *blanks(const char *at) { return at + strspn(at, " \t\r\n"); }
+static const char *past(const char *at) { /* the position after a value; escapes in texts are only stepped over */
+    if (*at == '"') {
+        for (at++; *at != '"' && *at != '\0'; at++) at += *at == '\\' && at[1] != '\0';
+        return at + (*at == '"');
+    }
+    if (*at != '[' && *at != '{') return at + strcspn(at, ",:]} \t\r\n");
+    int depth = 0;
+    do {
+        depth += (*at == '[' || *at == '{') - (*at == ']' || *at == '}');
+        at = *at == '"' ? past(at) : at + 1;
+    } while (depth > 0 && *at != '\0');
+    return at;
+}
+static const char *item(const char *at) { /* at a list or object its first item, past an item the next; or NULL */
+    at = blanks(at);
+    if (*at == '\0' || strchr("[{,", *at) == NULL) return NULL;
+    at = blanks(at + 1);
+    return *at == ']' || *at == '}' ? NULL : at;
+}
+static bool is_text(const char *at, const char *text) {
+    return *at == '"' && strncmp(at + 1, text, strlen(text)) == 0 && at[strlen(text) + 1] == '"';
+}
+static const char *member(const char *object, const char *name) {
+    for (const char *at = item(object), *value; at != NULL; at = item(past(value))) {
+        value = blanks(past(at));
+        value = blanks(value + (*value == ':'));
+        if (is_text(at, name)) return value;
+    }
+    return "";
+}
 
-/* --- JSON: a value is null, true, false, a number, a text, a list or an object ---------------------------------- */
-typedef struct Json {
-    char kind;                 /* n t f 0 " [ { */
-    double number;
-    char *text;
-    size_t count;
-    struct Json *items, *names;
-} Json;
-
-static const char *at;
-static void blank(void) { at += strspn(at, " \t\r\n"); }
-static Json read_value(void);
-
-static Json read_text(void) {  /* the kit's texts have no escapes */
-    size_t length = strcspn(++at, "\"");
-    Json value = {.kind = '"', .text = take(length + 1, 1)};
-    memcpy(value.text, at, length);
-    at += length + 1;
+/* ---- 2. Fields of the inputs, checked as they are read, and of the outputs ---- */
+typedef enum { WHOLE, REAL, TRUTH } Content;
+typedef struct { size_t rows, length; double *at; } Array; /* a plain list has 0 rows; ids and codes are doubles too */
+static const char *field(const char *name) { return member(inputs, name); }
+static double scalar(const char *at, Content content) {
+    bool truth = strncmp(at, "true", 4) == 0, infinite = is_text(at, "NaN") || is_text(at, "Infinity");
+    require(content != REAL || !(infinite || is_text(at, "-Infinity")), "NonFiniteError", "a number is not finite");
+    size_t length = strspn(at, content == REAL ? "-+.eE0123456789" : "-0123456789");
+    bool fits = content == TRUTH ? truth || strncmp(at, "false", 5) == 0 : length > 0 && at + length == past(at);
+    require(fits, "DtypeError", "another kind of value is wanted");
+    double value = content == TRUTH ? truth : strtod(at, NULL);
+    require(content == REAL || fabs(value) <= 9007199254740992, NULL, "an integer beyond 2^53");
     return value;
 }
-static Json read_members(char kind, char close) {
-    Json value = {.kind = kind};
-    size_t room = 0;
-    for (at++, blank(); *at != close; value.count++, blank()) {
-        if (value.count == room) {
-            room = room ? 2 * room : 8;
-            Json *items = take(room, sizeof *items), *names = take(room, sizeof *names);
-            if (value.count) memcpy(items, value.items, value.count * sizeof *items);
-            if (value.count) memcpy(names, value.names, value.count * sizeof *names);
-            value.items = items, value.names = names;
-        }
-        if (*at == ',') at++, blank();
-        if (kind == '{') { value.names[value.count] = read_text(); blank(); at++; }
-        value.items[value.count] = read_value();
-    }
-    at++;
+static double whole(const char *name, double least, double limit) { /* of [least, limit) */
+    double value = scalar(field(name), WHOLE);
+    require_range(value >= least && value < limit);
     return value;
 }
-static Json read_value(void) {
-    blank();
-    if (*at == '[') return read_members('[', ']');
-    if (*at == '{') return read_members('{', '}');
-    if (*at == '"') return read_text();
-    Json value = {.kind = *at};
-    char *end = (char *)at + strspn(at, "abcdefghijklmnopqrstuvwxyz");
-    if (end == at) value.kind = '0', value.number = strtod(at, &end);
-    if (end == at) exit(EXIT_FAILURE);
-    at = end;
+static uint64_t word(const char *at) {
+    errno = 0;
+    require(*at == '"' && at + 2 + strspn(at + 1, "0123456789") == past(at), "DtypeError", "a word is wanted");
+    uint64_t value = strtoull(at + 1, NULL, 10);
+    require_range(errno == 0);
     return value;
 }
-static Json member(Json object, const char *name) {
-    for (size_t i = 0; i < object.count; i++) if (strcmp(object.names[i].text, name) == 0) return object.items[i];
-    return (Json){.kind = 'n'};
+static Array new_array(size_t rows, size_t length) { /* never freed: a harness lives for one run of small cases */
+    require(fmax((double)rows, 1) * (double)length < 1e7, NULL, "too large for this harness");
+    return (Array){rows, length, calloc((rows + 1) * length + 1, sizeof(double))};
 }
-
-/* --- From JSON to C: integers, reals and words of 64 bits, with how many there are ------------------------------ */
-typedef struct { int64_t *at; size_t count; } Integers;
-typedef struct { double *at; size_t count; } Reals;
-
-static double real_of(Json value) {
-    if (value.kind != '"') return value.number;
-    return strcmp(value.text, "NaN") == 0 ? NAN : strcmp(value.text, "Infinity") == 0 ? INFINITY : -INFINITY;
+static Array new_list(size_t length) { return new_array(0, length); }
+static size_t count(const char *items) {
+    size_t result = 0;
+    require_shape(*items == '[');
+    for (const char *at = item(items); at != NULL; at = item(past(at))) result++;
+    return result;
 }
-static Integers integers(Json list) {
-    Integers all = {take(list.count, sizeof(int64_t)), list.count};
-    for (size_t i = 0; i < list.count; i++) all.at[i] = (int64_t)list.items[i].number;
-    return all;
-}
-static Reals reals(Json list) {  /* every operation here refuses numbers that are not finite */
-    Reals all = {take(list.count, sizeof(double)), list.count};
-    for (size_t i = 0; i < list.count; i++) {
-        all.at[i] = real_of(list.items[i]);
-        demand(isfinite(all.at[i]), "NonFiniteError");
+static Array array(const char *items, Content content) { /* of a list, or of a matrix with rows of equal length */
+    const char *row = item(items);
+    bool nested = row != NULL && *row == '[';
+    if (!nested) row = items;
+    Array a = new_array(nested ? count(items) : 0, count(row));
+    for (size_t i = 0; row != NULL; row = nested ? item(past(row)) : NULL) {
+        require_shape(count(row) == a.length);
+        for (const char *at = item(row); at != NULL; at = item(past(at))) a.at[i++] = scalar(at, content);
     }
-    return all;
+    return a;
 }
-static int64_t whole(Json inputs, const char *name) { return (int64_t)member(inputs, name).number; }
-static uint64_t word(Json value) { return strtoull(value.text, NULL, 10); }
-static void ids_below(Integers ids, int64_t bound) {
-    for (size_t i = 0; i < ids.count; i++) in_range(ids.at[i] >= 0 && ids.at[i] < bound);
+static Array wholes(const char *name) { return array(field(name), WHOLE); }
+static Array reals(const char *name) { return array(field(name), REAL); }
+static void require_ids(Array a, double limit) {
+    for (size_t i = 0; i < (a.rows > 0 ? a.rows : 1) * a.length; i++) require_range(a.at[i] >= 0 && a.at[i] < limit);
 }
-static void rising(Integers ids) {
-    for (size_t i = 1; i < ids.count; i++) demand(ids.at[i - 1] < ids.at[i], "OrderError");
+static Array rising(const char *name, double limit) {
+    Array a = wholes(name);
+    for (size_t i = 1; i < a.length; i++) require(a.at[i - 1] < a.at[i], "OrderError", "does not rise strictly");
+    require_ids(a, limit);
+    return a;
 }
-
-/* --- What is answered: kept until the operation is through, since it may still refuse ---------------------------- */
-static char *answer;
-static size_t answered, room;
-static void say(const char *format, ...) {
-    va_list parts;
-    if (room - answered < 512) { room = 2 * room + 1024; answer = realloc(answer, room); }
-    if (answer == NULL) exit(EXIT_FAILURE);
-    va_start(parts, format);
-    answered += (size_t)vsnprintf(answer + answered, room - answered, format, parts);
-    va_end(parts);
+static void put_name(const char *name) { emit("%s\"%s\": ", reply[reply_length - 1] == '{' ? "" : ", ", name); }
+static void emit_number(double value) {
+    if (isfinite(value)) emit("%.17g", value);
+    else emit(isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
 }
-static void out(const char *name) { say("%s\"%s\": ", answered ? ", " : "", name); }
-static void out_integer(const char *name, int64_t value) { out(name); say("%lld", (long long)value); }
-static void out_integers(const char *name, Integers all) {
-    out(name);
-    say("[");
-    for (size_t i = 0; i < all.count; i++) say("%s%lld", i ? ", " : "", (long long)all.at[i]);
-    say("]");
-}
-static void out_reals(const char *name, Reals all) {
-    out(name);
-    say("[");
-    for (size_t i = 0; i < all.count; i++) say("%s%.17g", i ? ", " : "", all.at[i]);
-    say("]");
-}
-
-/* --- Hashing ---------------------------------------------------------------------------------------------------- */
-typedef struct { int64_t dimension; Integers indices; Reals values; double *dense; } Vector;
-
-static Vector vector(Json inputs) {
-    Vector x = {.dimension = whole(inputs, "dimension"), .values = reals(member(inputs, "values"))};
-    Json given = member(inputs, "indices");
-    x.indices = integers(given);
-    if (given.kind == 'n') {  /* dense: every coordinate in order */
-        fits((int64_t)x.values.count == x.dimension);
-        x.indices = (Integers){take(x.values.count, sizeof(int64_t)), x.values.count};
-        for (size_t i = 0; i < x.values.count; i++) x.indices.at[i] = (int64_t)i;
+static void put_number(const char *name, double value) { put_name(name), emit_number(value); }
+static void put(const char *name, Array a) {
+    put_name(name);
+    if (a.rows > 0) emit("[");
+    for (size_t r = 0, i = 0; r < (a.rows > 0 ? a.rows : 1); r++) {
+        emit(r > 0 ? ", [" : "[");
+        for (size_t end = i + a.length; i < end; i++) emit(i > end - a.length ? ", " : ""), emit_number(a.at[i]);
+        emit("]");
     }
-    fits(x.indices.count == x.values.count);
-    ids_below(x.indices, x.dimension);
-    rising(x.indices);
-    x.dense = take((size_t)x.dimension, sizeof(double));
-    for (size_t i = 0; i < x.values.count; i++) x.dense[x.indices.at[i]] = x.values.at[i];
+    if (a.rows > 0) emit("]");
+}
+
+/* ---- 3. Hashing and keys. A vector has all its coordinates here, and NaN where it has no entry. ---- */
+enum { NEURONS = 4096 };
+static Array absent(size_t length) {
+    Array a = new_list(length);
+    for (size_t i = 0; i < length; i++) a.at[i] = NAN;
+    return a;
+}
+static Array read_vector(void) {
+    bool dense = *field("indices") == 'n';
+    Array values = reals("values"), x = absent((size_t)whole("dimension", 1, INFINITY));
+    Array indices = dense ? x : rising("indices", (double)x.length);
+    require_shape(values.length == indices.length);
+    for (size_t e = 0; e < values.length; e++) { /* a value of 0, listed or not, is no entry */
+        if (values.at[e] != 0) x.at[dense ? e : (size_t)indices.at[e]] = values.at[e];
+    }
     return x;
 }
-static Integers *rows(Json matrix, int64_t bound, bool distinct) {
-    Integers *all = take(matrix.count, sizeof *all);
-    for (size_t row = 0; row < matrix.count; row++) {
-        all[row] = integers(matrix.items[row]);
-        fits(all[row].count == all[0].count);
-        ids_below(all[row], bound);
-        for (size_t i = 0; distinct && i < all[row].count; i++)
-            for (size_t j = 0; j < i; j++) in_range(all[row].at[i] != all[row].at[j]);
-    }
-    return all;
+static Array members_of(Array weights, double least) { /* the ids whose weights are not less, and no NaN */
+    Array ids = new_list(weights.length);
+    ids.length = 0;
+    for (size_t i = 0; i < weights.length; i++) if (weights.at[i] >= least) ids.at[ids.length++] = (double)i;
+    return ids;
 }
-static void out_densified(Integers codes, const bool *occupied, Json probes) {
-    fits(probes.count == codes.count);
-    Integers *asked = rows(probes, (int64_t)codes.count, false);
-    Integers filled = {take(codes.count, sizeof(int64_t)), codes.count};
-    int64_t failures = 0;
-    for (size_t bin = 0; bin < codes.count; bin++) {
-        size_t attempt = 0;
-        while (!occupied[bin] && attempt < asked[bin].count && !occupied[asked[bin].at[attempt]]) attempt++;
-        bool found = occupied[bin] || attempt < asked[bin].count;
-        filled.at[bin] = occupied[bin] ? codes.at[bin] : found ? codes.at[asked[bin].at[attempt]] : 0;
-        failures += !found;
+static Array largest(Array weights, double kept) { /* all others are NaN; of equal weights the first is kept */
+    Array result = absent(weights.length);
+    for (size_t i = 0; i < weights.length; i++) {
+        double ahead = 0;
+        for (size_t j = 0; j < weights.length && !isnan(weights.at[i]); j++)
+            ahead += weights.at[j] > weights.at[i] || (weights.at[j] == weights.at[i] && j < i);
+        if (ahead < kept) result.at[i] = weights.at[i];
     }
-    out_integers("codes", filled);
-    out_integer("failures", failures);
+    return result;
 }
-static void densify(Json inputs) {
-    Integers codes = integers(member(inputs, "codes"));
-    Json flags = member(inputs, "occupied");
-    fits(flags.count == codes.count);
-    bool *occupied = take(codes.count, sizeof(bool));
-    for (size_t i = 0; i < codes.count; i++) {
-        occupied[i] = flags.items[i].kind == 't';
-        in_range(!occupied[i] || (codes.at[i] >= 0 && codes.at[i] < whole(inputs, "code_range")));
+static void run_probe_table(void) {
+    double bins = whole("bins", 1, INFINITY), attempts = whole("attempts", 1, INFINITY);
+    uint64_t multiplier = word(field("multiplier")), hash = word(field("addend"));
+    require_range(bins * attempts <= 4294967296);
+    Array probes = new_array((size_t)bins, (size_t)attempts);
+    for (size_t i = 0; i < probes.rows * probes.length; i++, hash += multiplier)
+        probes.at[i] = (double)((hash >> 32) * (uint64_t)bins >> 32);
+    put("probes", probes);
+}
+static void put_densified(Array codes) { /* empty bins have the code -1 */
+    Array filled = new_list(codes.length), probes = wholes("probes"); /* apart: a bin that borrowed does not lend */
+    double failures = 0;
+    require_shape(probes.rows == codes.length);
+    require_ids(probes, (double)codes.length);
+    for (size_t bin = 0; bin < codes.length; bin++) {
+        const double *probe = probes.at + bin * probes.length, *end = probe + probes.length;
+        double code = codes.at[bin];
+        while (code < 0 && probe < end) code = codes.at[(size_t)*probe++];
+        failures += code < 0;
+        filled.at[bin] = fmax(code, 0);
     }
-    out_densified(codes, occupied, member(inputs, "probes"));
+    put("codes", filled);
+    put_number("failures", failures);
 }
-/* The sign of an exact sum of products: a sum of parts without common bits (Shewchuk 1997), products by fma. */
-static int add_part(double *parts, int count, double term) {
-    int left = 0;
-    for (int i = 0; i < count; i++) {
-        double sum = term + parts[i], back = sum - term, rest = (term - (sum - back)) + (parts[i] - back);
-        if (rest != 0) parts[left++] = rest;
-        term = sum;
+static void run_densify(void) {
+    Array codes = wholes("codes"), occupied = array(field("occupied"), TRUTH);
+    double code_range = whole("code_range", 1, INFINITY);
+    require_shape(codes.length == occupied.length);
+    for (size_t bin = 0; bin < codes.length; bin++) {
+        if (occupied.at[bin] == 0) codes.at[bin] = -1;
+        else require_range(codes.at[bin] >= 0 && codes.at[bin] < code_range);
     }
-    parts[left] = term;
-    return left + 1;
+    put_densified(codes);
 }
-static void simhash_codes(Json inputs) {
-    Vector x = vector(inputs);
-    Json factors = member(inputs, "coefficients");
-    Integers *places = rows(member(inputs, "coordinates"), x.dimension, false);
-    fits(factors.count == member(inputs, "coordinates").count);
-    Integers codes = {take(factors.count, sizeof(int64_t)), factors.count};
-    for (size_t code = 0; code < codes.count; code++) {
-        Reals row = reals(factors.items[code]);
-        fits(row.count == places[code].count);
-        double *parts = take(2 * row.count, sizeof(double)), largest = 0;
-        int count = 0;
-        for (size_t i = 0; i < row.count; i++) largest = fmax(largest, fabs(x.dense[places[code].at[i]] * row.at[i]));
-        double scale = largest > 1e290 ? 0x1p-600 : 1;  /* so that no sum overflows */
-        for (size_t i = 0; i < row.count; i++) {
-            double value = x.dense[places[code].at[i]] * scale, product = value * row.at[i];
-            count = add_part(parts, count, fma(value, row.at[i], -product));
-            count = add_part(parts, count, product);
+enum { DIGITS = 160, BIAS = 2400 }; /* an exact sum: digits of 32 bits, digit i worth 2^(32 i - BIAS) */
+static void add_exactly(int64_t *digits, double part, int exponent) { /* part * 2^exponent */
+    int64_t *digit = digits + (exponent + BIAS) / 32;
+    part = ldexp(part, (exponent + BIAS) % 32);
+    for (; part != 0; part = ldexp(part - trunc(part), 32)) *digit-- += (int64_t)part;
+}
+static double sign_code(const double *coordinates, const double *coefficients, size_t length, Array x) {
+    int64_t digits[DIGITS] = {0}, carry = 0;
+    for (size_t i = 0; i < length; i++) {
+        double value = x.at[(size_t)coordinates[i]];
+        int exponent, exponent_of_value; /* kept apart, so that no product overflows or loses a bit */
+        double coefficient = frexp(coefficients[i], &exponent);
+        value = frexp(isnan(value) ? 0 : value, &exponent_of_value);
+        add_exactly(digits, coefficient * value, exponent + exponent_of_value);
+        add_exactly(digits, fma(coefficient, value, -(coefficient * value)), exponent + exponent_of_value);
+    }
+    for (int i = 0; i < DIGITS; i++) { /* carry = floor((digit + carry) / 2^32); the last one has the sign */
+        carry += digits[i];
+        carry = carry / 4294967296 - (carry % 4294967296 < 0);
+    }
+    return carry >= 0;
+}
+static void run_simhash_codes(void) {
+    Array x = read_vector(), coordinates = wholes("coordinates"), coefficients = reals("coefficients");
+    size_t length = coordinates.length;
+    require_ids(coordinates, (double)x.length);
+    require_shape(coordinates.rows == coefficients.rows && length == coefficients.length);
+    Array codes = new_list(coordinates.rows);
+    for (size_t j = 0, i = 0; j < codes.length; j++, i += length)
+        codes.at[j] = sign_code(coordinates.at + i, coefficients.at + i, length, x);
+    put("codes", codes);
+}
+static Array winners(Array x) { /* the place of each bin's first largest value; -1: an empty bin */
+    Array bins = wholes("bins"), codes = new_list(bins.rows);
+    require_ids(bins, (double)x.length);
+    for (size_t j = 0; j < bins.rows; j++) {
+        double most = NAN;
+        codes.at[j] = -1;
+        for (size_t place = 0; place < bins.length; place++) {
+            double value = x.at[(size_t)bins.at[j * bins.length + place]];
+            if (isnan(value) || value <= most) continue; /* nothing is <= NaN */
+            most = value;
+            codes.at[j] = (double)place;
         }
-        while (count > 1 && parts[count - 1] == 0) count--;
-        codes.at[code] = count == 0 || parts[count - 1] >= 0;
     }
-    out_integers("codes", codes);
+    return codes;
 }
-/* The first largest member of a bin among those that compete, the length of the bin where nobody does. */
-static size_t winner(Integers bin, const double *values, const bool *competes) {
-    size_t best = bin.count;
-    for (size_t i = 0; i < bin.count; i++)
-        if (competes[bin.at[i]] && (best == bin.count || values[bin.at[i]] > values[bin.at[best]])) best = i;
-    return best;
+static void require_distinct(const double *ids, size_t length) {
+    for (size_t i = 0; i < length; i++) for (size_t j = 0; j < i; j++) require_range(ids[i] != ids[j]);
 }
-static void wta_codes(Json inputs) {
-    Vector x = vector(inputs);
-    Integers *bins = rows(member(inputs, "bins"), x.dimension, true);
-    Integers codes = {take(member(inputs, "bins").count, sizeof(int64_t)), member(inputs, "bins").count};
-    bool *everybody = take((size_t)x.dimension, sizeof(bool));
-    memset(everybody, true, (size_t)x.dimension * sizeof(bool));
-    for (size_t i = 0; i < codes.count; i++) codes.at[i] = (int64_t)winner(bins[i], x.dense, everybody);
-    out_integers("codes", codes);
+static void run_wta_codes(void) {
+    Array x = read_vector(), bins = wholes("bins");
+    for (size_t i = 0; i < x.length; i++) if (isnan(x.at[i])) x.at[i] = 0;
+    for (size_t j = 0; j < bins.rows; j++) require_distinct(bins.at + j * bins.length, bins.length);
+    put("codes", winners(x));
 }
-static void out_sparse_winners(Json inputs, int64_t dimension, const double *values, const bool *competes) {
-    Json matrix = member(inputs, "bins");
-    Integers *bins = rows(matrix, dimension, true), codes = {take(matrix.count, sizeof(int64_t)), matrix.count};
-    bool *occupied = take(matrix.count, sizeof(bool));
-    out("occupied");
-    for (size_t i = 0; i < codes.count; i++) {
-        size_t best = winner(bins[i], values, competes);
-        occupied[i] = best < bins[i].count;
-        codes.at[i] = occupied[i] ? (int64_t)best : 0;
-        say("%s%s", i ? ", " : "[", occupied[i] ? "true" : "false");
-    }
-    say(codes.count ? "]" : "[]");
-    out_densified(codes, occupied, member(inputs, "probes"));
+static void run_dwta_codes(void) { put_densified(winners(read_vector())); }
+static void run_minhash_codes(void) {
+    Array x = largest(read_vector(), whole("kept", 1, INFINITY));
+    put("members", members_of(x, -INFINITY));
+    for (size_t i = 0; i < x.length; i++) x.at[i] *= 0; /* members compete as equals: the first one wins */
+    put_densified(winners(x));
 }
-static void dwta_codes(Json inputs) {
-    Vector x = vector(inputs);
-    bool *entry = take((size_t)x.dimension, sizeof(bool));
-    for (int64_t i = 0; i < x.dimension; i++) entry[i] = x.dense[i] != 0;
-    out_sparse_winners(inputs, x.dimension, x.dense, entry);
-}
-
-/* --- Keys ------------------------------------------------------------------------------------------------------- */
-static bool below_power(int64_t base, size_t digits, int bits) {  /* base^digits <= 2^bits */
-    uint64_t power = 1, limit = UINT64_C(1) << bits;
-    for (size_t i = 0; i < digits; i++) { if (power > limit / (uint64_t)base) return false; power *= (uint64_t)base; }
-    return power <= limit;
-}
-static uint64_t packed(const int64_t *codes, size_t count, int64_t base) {
-    in_range(base >= 2 && below_power(base, count, 63));
-    uint64_t key = 0;
-    for (size_t i = 0; i < count; i++) {
-        in_range(codes[i] >= 0 && codes[i] < base);
-        key = key * (uint64_t)base + (uint64_t)codes[i];
+static uint64_t pack(const double *codes, size_t length, double base, uint64_t *power) { /* power: base^length */
+    uint64_t key = 0, limit = (uint64_t)1 << 63;
+    for (*power = 1; length > 0; length--, codes++, *power *= (uint64_t)base) {
+        require_range(*codes >= 0 && *codes < base && *power <= limit / (uint64_t)base);
+        key = key * (uint64_t)base + (uint64_t)*codes;
     }
     return key;
 }
-static uint64_t folded(uint64_t key, uint64_t multiplier, int64_t bits) {
-    in_range(multiplier % 2 == 1 && bits >= 1 && bits <= 32);
-    return multiplier * key >> (64 - bits);
+static double fold(uint64_t key, uint64_t multiplier, int table_bits) {
+    require_range(multiplier % 2 == 1);
+    return (double)(multiplier * key >> (64 - table_bits));
 }
-static void pack_key(Json inputs) {
-    Integers codes = integers(member(inputs, "codes"));
-    uint64_t key = packed(codes.at, codes.count, whole(inputs, "base"));
-    out("key");
-    say("\"%llu\"", (unsigned long long)key);
+static void run_pack_key(void) {
+    Array codes = wholes("codes");
+    uint64_t power, key = pack(codes.at, codes.length, whole("base", 2, INFINITY), &power);
+    put_name("key"), emit("\"%" PRIu64 "\"", key);
 }
-static void fold_key(Json inputs) {
-    uint64_t multiplier = word(member(inputs, "multiplier"));
-    out_integer("bucket", (int64_t)folded(word(member(inputs, "key")), multiplier, whole(inputs, "table_bits")));
+static void run_fold_key(void) {
+    int table_bits = (int)whole("table_bits", 1, 33);
+    put_number("bucket", fold(word(field("key")), word(field("multiplier")), table_bits));
 }
-static void bucket_keys(Json inputs) {
-    Integers codes = integers(member(inputs, "codes"));
-    Json multipliers = member(inputs, "multipliers");
-    int64_t base = whole(inputs, "base"), bits = whole(inputs, "table_bits");
-    size_t digits = (size_t)whole(inputs, "codes_per_table");
-    fits(codes.count == digits * multipliers.count);
-    Integers keys = {take(multipliers.count, sizeof(int64_t)), multipliers.count};
-    for (size_t t = 0; t < keys.count; t++) {
-        uint64_t key = packed(codes.at + t * digits, digits, base);
-        uint64_t narrow = folded(key, word(multipliers.items[t]), bits);
-        keys.at[t] = (int64_t)(below_power(base, digits, (int)bits) ? key : narrow);
+static void run_bucket_keys(void) {
+    Array codes = wholes("codes"), keys = new_list(count(field("multipliers")));
+    size_t length = (size_t)whole("codes_per_table", 1, INFINITY);
+    int table_bits = (int)whole("table_bits", 1, 33);
+    const char *multiplier = item(field("multipliers"));
+    require_shape(codes.length == length * keys.length);
+    for (size_t t = 0; t < keys.length; t++, multiplier = item(past(multiplier))) {
+        uint64_t power, key = pack(codes.at + t * length, length, whole("base", 2, INFINITY), &power);
+        keys.at[t] = fold(key, word(multiplier), table_bits);
+        if (power <= (uint64_t)1 << table_bits) keys.at[t] = (double)key;
     }
-    out_integers("keys", keys);
+    put("keys", keys);
 }
 
-/* --- Sampling: members of all buckets that are read, sorted, and every run of equal ones counted ----------------- */
-static int ascending(const void *left, const void *right) {
-    int64_t one = *(const int64_t *)left, other = *(const int64_t *)right;
-    return (one > other) - (one < other);
-}
-static Integers at_least(Integers members, size_t minimum) {
-    Integers found = {take(members.count, sizeof(int64_t)), 0};
-    qsort(members.at, members.count, sizeof(int64_t), ascending);
-    for (size_t start = 0, end; start < members.count; start = end) {
-        for (end = start; end < members.count && members.at[end] == members.at[start];) end++;
-        if (end - start >= minimum) found.at[found.count++] = members.at[start];
+/* ---- 4. Sampling and the network ---- */
+static double count_all(Array counts, Array ids) { /* gives how many are new; counts are NaN before */
+    double new_ones = 0;
+    for (size_t i = 0; i < ids.length; i++) {
+        require_range(ids.at[i] >= 0);
+        require(ids.at[i] < (double)counts.length, NULL, "neurons from 4,096 on");
+        double *place = counts.at + (size_t)ids.at[i];
+        new_ones += isnan(*place);
+        *place = fmax(*place, 0) + 1;
     }
-    return found;
+    return new_ones;
 }
-static Integers joined(Integers members, Json bucket) {
-    Integers more = integers(bucket), all = {take(members.count + more.count, sizeof(int64_t)), 0};
-    for (size_t i = 0; i < members.count; i++) all.at[all.count++] = members.at[i];
-    for (size_t i = 0; i < more.count; i++) all.at[all.count++] = more.at[i];
-    return all;
+static void run_sampling(void) { /* union, vanilla, top_k and hard_threshold */
+    const char *strategy = member(request, "operation"), *buckets = field("buckets");
+    bool vanilla = is_text(strategy, "vanilla"), top_k = is_text(strategy, "top_k");
+    Array counts = absent(NEURONS), order = vanilla ? wholes("order") : absent(0);
+    double budget = vanilla || top_k ? whole("budget", 0, INFINITY) : 0, selected = 0;
+    size_t tables = count(buckets);
+    require_shape(!vanilla || order.length == tables);
+    require_ids(order, (double)tables);
+    require_distinct(order.at, order.length);
+    for (size_t t = 0; t < tables && (!vanilla || selected < budget); t++) {
+        const char *bucket = item(buckets);
+        for (double skip = vanilla ? order.at[t] : (double)t; skip > 0; skip--) bucket = item(past(bucket));
+        selected += count_all(counts, array(bucket, WHOLE));
+    }
+    if (top_k) counts = largest(counts, budget);
+    put("active", members_of(counts, is_text(strategy, "hard_threshold") ? whole("minimum_count", 1, INFINITY) : 1));
 }
-static Integers all_members(Json buckets) {
-    Integers members = {take(0, 1), 0};
-    for (size_t t = 0; t < buckets.count; t++) members = joined(members, buckets.items[t]);
-    return members;
+static void run_force_labels(void) {
+    Array counts = absent(NEURONS);
+    count_all(counts, rising("selected", INFINITY));
+    count_all(counts, wholes("labels"));
+    put("active", members_of(counts, 1));
 }
-static void union_(Json inputs) { out_integers("active", at_least(all_members(member(inputs, "buckets")), 1)); }
-static void hard_threshold(Json inputs) {
-    Integers members = all_members(member(inputs, "buckets"));
-    out_integers("active", at_least(members, (size_t)whole(inputs, "minimum_count")));
+static void run_relu(void) {
+    Array z = reals("sums");
+    for (size_t i = 0; i < z.length; i++) z.at[i] = fmax(z.at[i], 0);
+    put("outputs", z);
 }
-static void vanilla(Json inputs) {
-    Json buckets = member(inputs, "buckets");
-    Integers order = integers(member(inputs, "order")), members = {take(0, 1), 0};
-    int64_t budget = whole(inputs, "budget");
-    fits(order.count == buckets.count);
-    ids_below(order, (int64_t)buckets.count);
-    in_range(budget >= 0 && at_least(joined(members, member(inputs, "order")), 1).count == order.count);
-    for (size_t t = 0; t < order.count && (int64_t)at_least(members, 1).count < budget; t++)
-        members = joined(members, buckets.items[order.at[t]]);
-    out_integers("active", at_least(members, 1));
+static void run_softmax(void) {
+    Array z = reals("logits");
+    double most = -INFINITY, sum = 0;
+    for (size_t i = 0; i < z.length; i++) most = fmax(most, z.at[i]);
+    for (size_t i = 0; i < z.length; i++) sum += z.at[i] = exp(z.at[i] - most);
+    for (size_t i = 0; i < z.length; i++) z.at[i] /= sum;
+    put("probabilities", z);
 }
 
-/* --- Network ---------------------------------------------------------------------------------------------------- */
-static void softmax(Json inputs) {
-    Reals logits = reals(member(inputs, "logits"));
-    double most = -INFINITY, total = 0;
-    for (size_t i = 0; i < logits.count; i++) most = fmax(most, logits.at[i]);
-    for (size_t i = 0; i < logits.count; i++) total += logits.at[i] = exp(logits.at[i] - most);
-    for (size_t i = 0; i < logits.count; i++) logits.at[i] /= total;
-    out_reals("probabilities", logits);
-}
-
-/* --- The protocol ----------------------------------------------------------------------------------------------- */
-static const struct { const char *name; void (*run)(Json inputs); } OFFERED[] = {
-    {"densify", densify}, {"simhash_codes", simhash_codes}, {"wta_codes", wta_codes},
-    {"dwta_codes", dwta_codes}, {"pack_key", pack_key}, {"fold_key", fold_key}, {"bucket_keys", bucket_keys},
-    {"union", union_}, {"vanilla", vanilla}, {"hard_threshold", hard_threshold}, {"softmax", softmax},
+/* ---- 5. The conversation ---- */
+#define OPERATION(name) {#name, run_##name}
+static const struct { const char *name; void (*run)(void); } operations[] = {
+    OPERATION(probe_table), OPERATION(densify), OPERATION(simhash_codes), OPERATION(wta_codes), OPERATION(dwta_codes),
+    OPERATION(minhash_codes), OPERATION(pack_key), OPERATION(fold_key), OPERATION(bucket_keys), OPERATION(force_labels),
+    OPERATION(relu), OPERATION(softmax), {"union", run_sampling}, {"vanilla", run_sampling},
+    {"top_k", run_sampling}, {"hard_threshold", run_sampling},
 };
-enum { OPERATIONS = sizeof OFFERED / sizeof *OFFERED };
-
-static void say_start(void) {
-    printf("{\"version\": 1, \"name\": \"harness in C\", \"language\": \"C11\", \"operations\": [");
-    for (size_t i = 0; i < OPERATIONS; i++) printf("%s\"%s\"", i ? ", " : "", OFFERED[i].name);
-    printf("]}\n");
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+static void introduce(void) {
+    emit("{\"version\": 1, \"name\": \"example harness\", \"language\": \"C11\", \"operations\": ");
+    for (int i = 0; i < OPERATIONS; i++) emit("%s\"%s\"", i == 0 ? "[" : ", ", operations[i].name);
+    emit("]}");
 }
-static void answer_run(Json request) {
-    printf("{\"id\": \"%s\", ", member(request, "id").text);
-    answered = 0;
-    if (setjmp(refused)) {
-        printf("\"refused\": {\"class\": \"%s\", \"message\": \"\"}}\n", refusal);
+static void answer(void) {
+    const char *id = member(request, "id"), *name = member(request, "operation");
+    inputs = member(request, "inputs");
+    emit("{\"id\": %.*s, ", (int)(past(id) - id), id);
+    const size_t start = reply_length;
+    if (setjmp(given_up) == 0) {
+        int i = 0;
+        while (i < OPERATIONS && !is_text(name, operations[i].name)) i++;
+        require(i < OPERATIONS, NULL, "not offered");
+        emit("\"outputs\": {");
+        operations[i].run();
+        emit("}}");
         return;
     }
-    for (size_t i = 0; i < OPERATIONS; i++)
-        if (strcmp(OFFERED[i].name, member(request, "operation").text) == 0) OFFERED[i].run(member(request, "inputs"));
-    printf("\"outputs\": {%s}}\n", answer);
+    reply_length = start;
+    if (refusal_class == NULL) emit("\"skipped\": \"%s\"}", refusal_message);
+    else emit("\"refused\": {\"class\": \"%s\", \"message\": \"%s\"}}", refusal_class, refusal_message);
 }
 int main(void) {
-    char *line = NULL;
-    size_t length = 0, size = 0;
-    for (int letter; (letter = getchar()) != EOF;) {
-        if (length + 2 > size && (line = realloc(line, size = 2 * size + 4096)) == NULL) return EXIT_FAILURE;
-        line[length++] = (char)letter;
-        if (letter != '\n') continue;
-        line[length] = '\0', length = 0, at = line;
-        Json request = read_value();
-        const char *command = member(request, "command").text;
-        if (strcmp(command, "stop") == 0) break;
-        if (strcmp(command, "start") == 0) say_start(); else answer_run(request);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        request = blanks(line);
+        const char *command = member(request, "command");
+        if (is_text(command, "stop")) break;
+        reply_length = 0;
+        if (is_text(command, "start")) introduce();
+        else answer();
+        puts(reply);
         fflush(stdout);
     }
-    return EXIT_SUCCESS;
 }
