@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from pyslide.conformance.comparing import Difference
-from pyslide.conformance.findings import Finding
+from pyslide.conformance.findings import NOT_OFFERED, Finding
 from pyslide.conformance.random_claims import Claim
 from pyslide.conformance.replies import Adapter, Capabilities, Reply
 from pyslide.verification import judge, sample_size, two_sided_tail
@@ -80,7 +80,7 @@ def findings(adapter: Adapter, capabilities: Capabilities, wanted: Sequence[Clai
     """
     offered = [claim for claim in wanted if claim.operation in capabilities.operations]
     results: list[Finding] = [
-        Finding(claim.case, "skipped", message="not offered") for claim in wanted if claim not in offered
+        Finding(claim.case, "skipped", message=NOT_OFFERED) for claim in wanted if claim not in offered
     ]
     counted = []
     for place, claim in enumerate(offered):

@@ -12,6 +12,9 @@ from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.replies import Capabilities
 from pyslide.conformance.vectors import Case
 
+NOT_OFFERED = "not offered"
+"""Why a case is skipped whose operation an implementation does not name."""
+
 
 @dataclass(frozen=True, eq=False)
 class Finding:
@@ -43,6 +46,11 @@ class Finding:
     seconds: float = 0.0
 
     @property
+    def outcome(self) -> str:
+        """Return the status, and apart from other skips that the operation is not offered."""
+        return NOT_OFFERED if self.message == NOT_OFFERED else self.status
+
+    @property
     def unexpected(self) -> bool:
         """Return whether it speaks against the implementation, known failures apart."""
         return self.status in ("failed", "errored") and self.known is None
@@ -68,7 +76,7 @@ class Report:
     def counts(self) -> dict[str, int]:
         """Return how many cases ended how."""
         counted = Counter(
-            "known failure" if finding.known and finding.status != "passed" else finding.status
+            "known failure" if finding.known and finding.status != "passed" else finding.outcome
             for finding in self.findings
         )
         return dict(counted)

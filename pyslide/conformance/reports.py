@@ -11,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from pyslide.conformance.diagnosis import describe
-from pyslide.conformance.findings import Finding, Report
+from pyslide.conformance.findings import NOT_OFFERED, Finding, Report
 from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.plain import plain
 
@@ -103,6 +103,18 @@ def shown_first(findings: list[Finding]) -> tuple[list[Finding], int]:
     return shown, len(findings) - len(shown)
 
 
+def reasons(report: Report) -> list[tuple[str, list[str]]]:
+    """Return why cases of operations that are offered were skipped, and which; of each reason the first few."""
+    found: dict[str, list[str]] = {}
+    for finding in report.findings:
+        if finding.status == "skipped" and finding.outcome != NOT_OFFERED:
+            found.setdefault(shortened(finding.message or "without a reason"), []).append(finding.case.id)
+    return [
+        (reason, cases[:SHOWN] + ([f"and {len(cases) - SHOWN} more"] if len(cases) > SHOWN else []))
+        for reason, cases in found.items()
+    ]
+
+
 def terminal(report: Report) -> str:
     """Return the report for a person at a terminal."""
     lines = []
@@ -113,14 +125,15 @@ def terminal(report: Report) -> str:
         lines += [f"    {line}" for line in details(finding, report)]
     if more:
         lines.append(f"... and {more} more; {SHOWN} of an operation are shown here, --report markdown shows all")
-    table = by_operation(report)
-    asked = [(name, counts) for name, counts in table if counts["skipped"] < sum(counts.values())]
-    rest = [name for name, _ in table if name not in dict(asked)]
+    offered = {finding.case.operation for finding in report.findings if finding.outcome != NOT_OFFERED}
+    asked = [(name, counts) for name, counts in by_operation(report) if name in offered]
+    rest = [name for name, _ in by_operation(report) if name not in offered]
+    lines += [f"skipped {reason}: {', '.join(cases)}" for reason, cases in reasons(report)]
     lines.append(f"{'operation':<18}" + "".join(f"{status:>9}" for status in STATUSES))
     for operation, counts in asked:
         lines.append(f"{operation:<18}" + "".join(f"{counts[status]:>9}" for status in STATUSES))
     if rest:
-        lines += textwrap.wrap(f"not asked: {', '.join(rest)}", 110, subsequent_indent="  ")
+        lines += textwrap.wrap(f"not offered: {', '.join(rest)}", 110, subsequent_indent="  ")
     return "\n".join([*lines, *remarks(report), verdict(report)]) + "\n"
 
 

@@ -10,7 +10,7 @@ from pyslide.conformance import black_box
 from pyslide.conformance.comparing import difference_of
 from pyslide.conformance.diagnosis import describe, matching_answers, slips
 from pyslide.conformance.faults import matching_faults
-from pyslide.conformance.findings import Finding, Report
+from pyslide.conformance.findings import NOT_OFFERED, Finding, Report
 from pyslide.conformance.known_failures import KnownFailure, find, without_match
 from pyslide.conformance.operations import OPERATIONS
 from pyslide.conformance.random_claims import Claim
@@ -82,7 +82,7 @@ class Verifier:
     def reason_to_skip(case: Case, capabilities: Capabilities, precision: str) -> str:
         """Return why a case is not put to an implementation, or nothing."""
         if case.operation not in capabilities.operations:
-            return "not offered"
+            return NOT_OFFERED
         if precision == "float32" and "needs_float64" in case.flags:
             return "its numbers need float64"
         return ""

@@ -140,7 +140,7 @@ SAMPLING = (
     Operation(
         "top_k",
         "4.1",
-        "The beta neurons that occur in most buckets; of equal counts the smaller ids",
+        "The beta neurons that occur most often; of equal counts the smaller ids",
         (FILLED, BUDGET),
         (ACTIVE,),
         ("query",),
