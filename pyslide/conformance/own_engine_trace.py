@@ -130,8 +130,8 @@ def step_stages(trained: network.Network, result: step.StepResult, name: str) ->
     """Yield what a step did, in the order of Algorithm 1."""
     yield from pass_stages(trained, result.batch_pass, name)
     for depth, layer in enumerate(trained.layers):
-        yield f"{name}.layer{depth}.weights", layer.weights
-        yield f"{name}.layer{depth}.biases", layer.biases
+        for kind in ("weights", "biases", "weight_first", "weight_second", "bias_first", "bias_second"):
+            yield f"{name}.layer{depth}.{kind}", getattr(layer, kind)
 
 
 def all_stages(given: Given, conventions: Conventions, dtype: npt.DTypeLike) -> Stages:

@@ -136,6 +136,10 @@ def step_stages(before: Network, result: StepResult, name: str, conventions: Con
     for depth, layer in enumerate(result.network.layers):
         yield f"{name}.layer{depth}.weights", layer.weights
         yield f"{name}.layer{depth}.biases", layer.biases
+        yield f"{name}.layer{depth}.weight_first", layer.weight_moments.first
+        yield f"{name}.layer{depth}.weight_second", layer.weight_moments.second
+        yield f"{name}.layer{depth}.bias_first", layer.bias_moments.first
+        yield f"{name}.layer{depth}.bias_second", layer.bias_moments.second
 
 
 def stages(given: Given, conventions: Conventions) -> Stages:
