@@ -1,15 +1,11 @@
 """The JSON lines between us and a harness: one object a line, in UTF-8.
 
-==========================================================  ===========================================================
-we write                                                    it writes
-==========================================================  ===========================================================
-``{"command": "start", "version": 1}``                      ``{"version": 1, "name": ..., "operations": [...]}``, and if
-                                                            it likes ``language``, ``precision``, ``arrays``
-``{"command": "run", "id": ..., "operation": ...,           ``{"id": ..., "outputs": {...}}``, or in place of outputs
-"inputs": {...}}``                                          ``"refused": {"class": ..., "message": ...}``,
-                                                            ``"skipped": "why"`` or ``"errored": "what happened"``
-``{"command": "stop"}``                                     nothing; it ends
-==========================================================  ===========================================================
+- We write ``{"command": "start", "version": 1}``; it writes ``{"version": 1, "name": ..., "operations": [...]}``, and
+  if it likes ``language``, ``precision``, ``arrays``.
+- We write ``{"command": "run", "id": ..., "operation": ..., "inputs": {...}}``; it writes
+  ``{"id": ..., "outputs": {...}}``, or in place of outputs ``"refused": {"class": ..., "message": ...}``,
+  ``"skipped": "why"`` or ``"errored": "what happened"``.
+- We write ``{"command": "stop"}``; it writes nothing and ends.
 
 Blank lines are not read.
 """

@@ -1,0 +1,74 @@
+"""The documentation site: ``sphinx-build -W -b html docs docs/_build/html`` (extra ``docs``)."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(ROOT), str(HERE)]
+
+from generated_pages import write_pages  # noqa: E402
+
+from pyslide import __version__  # noqa: E402
+
+project, author, release = "pyslide", "The pyslide developers", __version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.viewcode", "numpydoc"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+html_theme = "pydata_sphinx_theme"
+html_title = "pyslide"
+html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "header_links_before_dropdown": 8}
+autodoc_member_order = "bysource"
+autodoc_inherit_docstrings = False
+autodoc_typehints = "none"  # numpydoc says them in words, with shapes
+numpydoc_show_class_members = False
+default_role = "code"
+
+write_pages(HERE / "generated")
+for page in sorted((ROOT / "reference_tests" / "formats").glob("*.md")):
+    shutil.copy(page, HERE / "generated" / f"format-{page.name.lower()}")
+
+LINKS = {
+    "(../reference_tests/formats/README.md)": "(generated/format-readme.md)",
+    "(../reference_tests/formats/recordings.md)": "(generated/format-recordings.md)",
+    "[in C](../reference_tests/harnesses/c/harness.c)": "{download}`in C <../reference_tests/harnesses/c/harness.c>`",
+    "[in JavaScript](../reference_tests/harnesses/javascript/harness.mjs)": (
+        "{download}`in JavaScript <../reference_tests/harnesses/javascript/harness.mjs>`"
+    ),
+}
+"""Links that lead somewhere in the repository, and where they lead in the site."""
+
+
+def relink(app: Any, name: str, source: list[str]) -> None:
+    """Let links between pages of the repository lead to the site's pages."""
+    for old, new in LINKS.items():
+        source[0] = source[0].replace(old, new)
+    if name.startswith("generated/format-"):
+        source[0] = source[0].replace("](", "](format-").replace("](format-http", "](http")
+
+
+def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Let sizes such as |A| and names such as classes_ be what they are, not reStructuredText's marks."""
+    for number, line in enumerate(lines):
+        parts = line.split("``")
+        parts[::2] = [re.sub(r"(\w)_(?=[^\w`]|$)", r"\1\\_", part.replace("|", "\\|")) for part in parts[::2]]
+        lines[number] = "``".join(parts)
+
+
+def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out names of types, and what scikit-learn adds to every estimator."""
+    added = name.startswith("set_") and name.endswith("_request")
+    return True if added or hasattr(value, "__origin__") else None
+
+
+def setup(app: Any) -> None:
+    """Connect."""
+    app.connect("source-read", relink)
+    app.connect("autodoc-process-docstring", escape, priority=900)
+    app.connect("autodoc-skip-member", skip)
