@@ -13,6 +13,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT), str(HERE)]
 
 from generated_pages import write_pages  # noqa: E402
+from pictures import draw  # noqa: E402
 
 from pyslide import __version__  # noqa: E402
 
@@ -31,6 +32,7 @@ numpydoc_show_class_members = False
 default_role = "code"
 
 write_pages(HERE / "generated")
+draw(HERE / "generated")
 for page in sorted((ROOT / "reference_tests" / "formats").glob("*.md")):
     shutil.copy(page, HERE / "generated" / f"format-{page.name.lower()}")
 

@@ -31,8 +31,8 @@ def questions_page() -> str:
         "# Paper, original program, pyslide",
         "",
         "Implementations of SLIDE disagree on these questions. `PAPER` is this project's reading of the paper, and",
-        "`ORIGINAL_CPP` what the released C++ program (commit c928349) does, faults included. `pyslide conventions` prints",
-        "the same.",
+        "`ORIGINAL_CPP` what the released C++ program (commit c928349) does, faults included. `pyslide conventions`",
+        "prints the same.",
         "",
     ]
     for question in QUESTIONS:

@@ -1,0 +1,80 @@
+"""The pictures of the annotated algorithm, drawn when the site is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+from pyslide import theory
+from pyslide.conventions import PAPER
+from pyslide.randomness import draw_projections, generators
+from pyslide.spec.network import LayerTables, new_layer, rebuild, retrieve
+from pyslide.spec.sampling import Sampling, counts
+from pyslide.spec.vectors import from_dense
+
+mpl.use("Agg")
+from matplotlib import pyplot
+
+NEURONS, DIGITS, TABLES = 300, 6, 12
+"""Of the picture of active neurons: N, K and L."""
+
+
+def new_axes(width: float = 6.0, height: float = 3.6) -> tuple[pyplot.Figure, pyplot.Axes]:
+    """Return an empty picture that reads on light and dark pages."""
+    figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
+    figure.patch.set_facecolor("white")
+    return figure, axes
+
+
+def selection(folder: Path) -> None:
+    """Draw how likely a neuron is found, by its angle to the input, for several K and thresholds."""
+    figure, axes = new_axes()
+    angles = np.linspace(0, 120, 121)
+    collision = theory.simhash_collision_probability(np.cos(np.radians(angles)))
+    for digits in (3, 6, 9):
+        axes.plot(angles, theory.union_inclusion(collision, digits, 50), label=f"any table, K={digits}")
+    twice = theory.hard_threshold_inclusion(collision, 6, 50, 2)
+    axes.plot(angles, twice, "--", label="two tables or more, K=6")
+    axes.set(xlabel="angle between neuron and input, degrees", ylabel="probability to be found", title="SimHash, L=50")
+    axes.legend()
+    figure.savefig(folder / "selection.svg")
+
+
+def lit_up(folder: Path) -> None:
+    """Draw neurons of the plane, and in how many of the tables' buckets an input finds each."""
+    (generator,) = generators(3, 1)
+    weights = generator.standard_normal((NEURONS, 2))
+    family = draw_projections(generator, DIGITS * TABLES, 2, "gaussian")
+    tables = LayerTables(family, DIGITS, 18, np.ones(TABLES, dtype=np.uint64), NEURONS, Sampling(), ({},) * TABLES)
+    layer = rebuild(
+        new_layer(weights, np.zeros(NEURONS), tables), np.arange(NEURONS), np.zeros((TABLES, NEURONS)), PAPER
+    )
+    assert layer.tables is not None
+    query = np.array([2.5, 1.2])
+    neurons, found = counts(retrieve(from_dense(query), layer.tables, PAPER))
+    figure, axes = new_axes(5.0, 4.2)
+    axes.scatter(*weights.T, s=10, color="lightgray", label="not found")
+    dots = axes.scatter(*weights[neurons].T, s=18, c=found, cmap="viridis", label="found")
+    axes.annotate("", xy=tuple(query), xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2})
+    axes.set(title=f"Which of {NEURONS} neurons an input finds (arrow)", aspect="equal")
+    figure.colorbar(dots, ax=axes, label=f"in how many of {TABLES} tables")
+    figure.savefig(folder / "lit_up.svg")
+    loads(folder, [len(bucket.members) for bucket in layer.tables.tables[0].values()])
+
+
+def loads(folder: Path, held: list[int]) -> None:
+    """Draw how full the buckets of one table are."""
+    figure, axes = new_axes()
+    axes.bar(range(len(held)), sorted(held, reverse=True), color="steelblue")
+    axes.set(xlabel="buckets, fullest first", ylabel="neurons", title=f"What a table of {NEURONS} neurons holds")
+    figure.savefig(folder / "table.svg")
+
+
+def draw(folder: Path) -> None:
+    """Draw all pictures."""
+    with pyplot.rc_context({"svg.hashsalt": "pyslide", "font.size": 10}):
+        selection(folder)
+        lit_up(folder)
+    pyplot.close("all")
