@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pyslide.bench import SHAPES, Measurement, Shape, measure
 from pyslide.bench.contenders import CONTENDERS
+from pyslide.bench.ladder import Rung, climb
+from pyslide.bench.memory import peak_copies
 from pyslide.bench.shapes import synthetic
 from pyslide.bench.workers import WorkerMeasurement, measure_workers
 from pyslide.cli.output import add_json, print_json, table
+from pyslide.data import Dataset, load
+from pyslide.data.writing import written_aside
 from pyslide.settings import Hashing
 from pyslide.spec.sampling import Sampling
 
@@ -44,6 +51,10 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--peers", action="append", choices=[name for name in CONTENDERS if name != "slide"], help="beside SLIDE"
     )
+    parser.add_argument("--data", metavar="FILE", help="rows of a file in place of synthetic ones")
+    parser.add_argument("--ladder", action="store_true", help="SLIDE at 10^3 to 10^6 outputs, in place of peers")
+    parser.add_argument("--memory", action="store_true", help="peak memory, in copies of the output weights")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the measurements there, too")
     parser.add_argument("--workers", type=int, metavar="N", help="asynchronous workers beside one, in place of peers")
     parser.add_argument("--quick", action="store_true", help=f"the shape {QUICK} beside our full softmax, 5 steps")
     parser.add_argument("--stages", action="store_true", help="where the time goes")
@@ -56,28 +67,93 @@ def run(options: argparse.Namespace) -> int:
     name, steps, peers = options.shape, options.steps, options.peers or []
     if options.quick:
         name, steps, peers = QUICK, min(steps, 5), peers or ["full softmax"]
-    shape: Shape = SHAPES[name]
-    if options.outputs is not None:
-        shape = shape._replace(labels=options.outputs)
     hashing = Hashing(
         codes_per_table=options.codes_per_table,
         tables=options.tables,
         sampling=Sampling(minimum_active=options.active),
     )
+    if options.ladder:
+        return run_ladder(options, hashing, steps)
+    shape, data = shape_and_data(options, name, steps)
     print(f"{name}: {shape.features} features, {shape.labels} outputs, batch {shape.batch}", file=sys.stderr)
-    data = synthetic(shape, shape.batch * (steps + 8), np.random.default_rng(0))
     if options.workers is not None:
         measured = measure_workers(data, shape, hashing, [options.workers])
         print(json.dumps([row._asdict() for row in measured]) if options.json else worker_table(measured))
         return 0
     rows = measure(data, shape, hashing, ["slide", *dict.fromkeys(peers)], steps, options.threads)
+    copies = peak_copies(data, shape, hashing, options.threads) if options.memory else None
+    if options.csv is not None:
+        write_csv(options.csv, [as_json(row) for row in rows])
     if options.json:
-        print_json({"shape": name, **shape._asdict(), "results": [as_json(row) for row in rows]})
+        print_json({"shape": name, **shape._asdict(), "peak_copies": copies, "results": [as_json(row) for row in rows]})
         return 0
     print(as_table(rows))
+    if copies is not None:
+        print(f"peak memory: {copies:.2f} copies of the output weights")
     if options.stages:
         print(stage_table(rows))
     return 0
+
+
+def shape_and_data(options: argparse.Namespace, name: str, steps: int) -> tuple[Shape, Dataset]:
+    """Return what is trained on: a file, or synthetic rows of a shape.
+
+    Raises
+    ------
+    FormatError
+        If the file is none that `pyslide.data.load` reads.
+    """
+    if options.data is not None:
+        data = load(options.data)
+        nonzeros, labels = (data.features.nnz / data.rows, data.labels.nnz / data.rows)
+        return Shape(data.feature_count, data.label_count, round(nonzeros), labels), data
+    shape = SHAPES[name]
+    if options.outputs is not None:
+        shape = shape._replace(labels=options.outputs)
+    return shape, synthetic(shape, shape.batch * (steps + 8), np.random.default_rng(0))
+
+
+def run_ladder(options: argparse.Namespace, hashing: Hashing, steps: int) -> int:
+    """Measure SLIDE at every width and print."""
+
+    def data_of(shape: Shape) -> Dataset:
+        print(f"{shape.labels} outputs", file=sys.stderr)
+        return synthetic(shape, shape.batch * (steps + 8), np.random.default_rng(0))
+
+    rungs = climb(data_of, hashing, steps, options.threads)
+    records = [{"outputs": rung.outputs, **as_json(rung.measurement)} for rung in rungs]
+    if options.csv is not None:
+        write_csv(options.csv, records)
+    print(json.dumps(records) if options.json else ladder_table(rungs))
+    return 0
+
+
+def write_csv(path: Path, records: Sequence[dict[str, Any]]) -> None:
+    """Write measurements as a table, stages in columns of their own; whole or not there."""
+    flat = [
+        {**{key: value for key, value in one.items() if key != "stages"},
+         **{f"stage {stage}": spent for stage, spent in one["stages"].items()}}
+        for one in records
+    ]  # fmt: skip
+    columns = list(dict.fromkeys(key for one in flat for key in one))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    with written_aside(path) as stream:
+        stream.write(text.getvalue().encode())
+
+
+def ladder_table(rungs: Sequence[Rung]) -> str:
+    """Return the widths side by side, each step beside that of 10^4 outputs."""
+    base = next(rung.measurement.step_milliseconds for rung in rungs if rung.outputs == 10_000)
+    lines = [
+        [f"{rung.outputs:,}", f"{one.step_milliseconds:.1f}", f"{one.step_milliseconds / base:.2f}",
+         f"{one.rebuild_milliseconds:.0f}", f"{one.amortised_milliseconds:.1f}", f"{one.active_neurons:.0f}"]
+        for rung in rungs
+        for one in (rung.measurement,)
+    ]  # fmt: skip
+    return table(["outputs", "ms/step", "times 10^4's", "ms/rebuild", "amortised", "active"], lines)
 
 
 def as_json(row: Measurement) -> dict[str, Any]:

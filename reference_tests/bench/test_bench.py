@@ -1,15 +1,19 @@
 """The bench measures what it says, side by side; how fast anything is, is no matter of tests."""
 
+import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from pyslide.bench import SHAPES, measure
+from pyslide.bench import SHAPES, ladder, measure
 from pyslide.bench.contenders import CONTENDERS
+from pyslide.bench.memory import peak_copies
 from pyslide.bench.shapes import synthetic
 from pyslide.bench.stages import STATIONS
 from pyslide.cli import main
+from pyslide.data import write_extreme
 from pyslide.engine import backward, forward, network, optimizer, sampling, step
 from pyslide.settings import Hashing
 from pyslide.spec.sampling import Sampling
@@ -82,3 +86,40 @@ def test_workers_are_measured_beside_one(capsys):
     assert rows[0]["times_one"] == 1
     assert all(row["step_milliseconds"] > 0 for row in rows)
     assert rows[1]["times_one"] == pytest.approx(rows[0]["step_milliseconds"] / rows[1]["step_milliseconds"])
+
+
+def test_a_file_is_measured_as_it_is(tmp_path, capsys):
+    data = synthetic(TINY, 200, np.random.default_rng(1))
+    write_extreme(tmp_path / "rows.txt", data.features, data.labels)
+    arguments = ["bench", "--data", str(tmp_path / "rows.txt"), "--steps", "2", "--active", "20", "--json"]
+    assert main([*arguments, "--memory", "--csv", str(tmp_path / "out.csv")]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["features"], said["labels"]) == (TINY.features, TINY.labels)
+    assert said["peak_copies"] > 3  # weights and two moments
+    with (tmp_path / "out.csv").open(encoding="utf-8") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["name"] == "slide"
+    assert any(column.startswith("stage ") and float(row[column]) > 0 for column in row)
+
+
+def test_a_missing_file_is_a_message(capsys):
+    assert main(["bench", "--data", "no-such-file.txt"]) == 1
+    assert "no-such-file.txt" in capsys.readouterr().err
+
+
+def test_peak_memory_counts_the_largest_moment():
+    data = synthetic(TINY, 200, np.random.default_rng(1))
+    wide, narrow = (peak_copies(data, TINY, replace(TABLES, tables=tables), 1) for tables in (200, 2))
+    assert wide > narrow > 3
+
+
+def test_the_ladder_climbs(monkeypatch, capsys, tmp_path):
+    small = {"width-1000": TINY, "width-10000": TINY._replace(labels=10_000)}
+    monkeypatch.setattr(ladder, "SHAPES", small)
+    monkeypatch.setattr(ladder, "RUNGS", tuple(small))
+    arguments = ["bench", "--ladder", "--steps", "1", "--active", "20", "--csv", str(tmp_path / "ladder.csv")]
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split()[:1] == ["10,000"]
+    assert lines[2].split()[2] == "1.00"
+    assert len((tmp_path / "ladder.csv").read_text().splitlines()) == 3
