@@ -180,6 +180,7 @@ def check_before_work(options: argparse.Namespace) -> None:
     FormatError
         If a file could not be written.
     """
+    workers_of(options)
     for path in (options.save, options.history):
         if path is not None and not Path(path).absolute().parent.is_dir():
             raise FormatError("expected a name in a folder that exists", path)
@@ -194,6 +195,17 @@ def new_trainer(options: argparse.Namespace, settings: TrainingSettings | None, 
     if settings is None:
         return checkpoint.resume(options.resume, training.features, training.labels)
     return Trainer(settings, training.features, training.labels)
+
+
+def workers_of(options: argparse.Namespace) -> Workers | None:
+    """Return the workers that the options ask for, None for none.
+
+    Raises
+    ------
+    OutOfRangeError
+        If there cannot be so many.
+    """
+    return None if options.workers is None else Workers(count=options.workers, kind=options.worker_kind)
 
 
 def train(
@@ -212,10 +224,10 @@ def train(
     if options.checkpoint_every and method != FULL:
         callbacks.append(Saves(options.save, options.checkpoint_every, training))
     started = time.perf_counter()
-    if options.workers is None:
+    workers = workers_of(options)
+    if workers is None:
         finished = trainer.run(options.epochs, callbacks, options.steps)
     else:
-        workers = Workers(count=options.workers, kind=options.worker_kind)
         finished = run_asynchronously(trainer, options.epochs, workers, callbacks, options.steps)
     seconds = time.perf_counter() - started
     if shown is not None:

@@ -225,3 +225,12 @@ def test_python_dash_m():
     done = subprocess.run([sys.executable, "-m", "pyslide", "conventions"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "SimHash" in done.stdout
+
+
+def test_workers_train_and_bad_ones_are_refused_before_any_work(capsys):
+    assert main(["train", "--workers", "0"]) == 1
+    said = capsys.readouterr()
+    assert "workers: expected at least 1" in said.err
+    assert "rows" not in said.err
+    assert main(["train", "--workers", "2", "--worker-kind", "threads", "--epochs", "1", "--steps", "4", "--quiet"]) == 0
+    assert "SLIDE" in capsys.readouterr().out
