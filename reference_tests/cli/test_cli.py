@@ -232,5 +232,6 @@ def test_workers_train_and_bad_ones_are_refused_before_any_work(capsys):
     said = capsys.readouterr()
     assert "workers: expected at least 1" in said.err
     assert "rows" not in said.err
-    assert main(["train", "--workers", "2", "--worker-kind", "threads", "--epochs", "1", "--steps", "4", "--quiet"]) == 0
+    few = ["--epochs", "1", "--steps", "4", "--quiet"]
+    assert main(["train", "--workers", "2", "--worker-kind", "threads", *few]) == 0
     assert "SLIDE" in capsys.readouterr().out
