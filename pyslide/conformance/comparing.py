@@ -41,13 +41,21 @@ class Difference(NamedTuple):
         return f"{self.place}: expected {self.expected!r}, got {self.got!r}"
 
 
+def as_float(value: float) -> float:
+    """Return a number as a float; an integer beyond all floats is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def numbers_in(value: Any) -> Iterator[float]:
     """Yield the finite numbers of nested lists."""
     if isinstance(value, list):
         for part in value:
             yield from numbers_in(part)
-    elif isinstance(value, int | float) and math.isfinite(value):
-        yield value
+    elif isinstance(value, int | float) and math.isfinite(as_float(value)):
+        yield as_float(value)
 
 
 def largest(value: Any) -> float:
@@ -77,7 +85,7 @@ def as_number(value: Any) -> float | None:
     """Return a number, or None for anything else."""
     if isinstance(value, str):
         return SPECIAL.get(value)
-    return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else as_float(value)
 
 
 def same_leaf(expected: Any, got: Any, tolerance: float) -> bool:
