@@ -9,10 +9,12 @@ offer.  Any other exception is an error of the implementation.
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from pyslide.conformance.comparing import UNITS
 from pyslide.conformance.kinds import decode_fields
 from pyslide.conformance.operations import EVERY_OPERATION
 from pyslide.conformance.plain import plain
@@ -61,6 +63,8 @@ class PythonAdapter:
             )
         name = getattr(self.implementation, "name", type(self.implementation).__name__)
         precision = getattr(self.implementation, "precision", "float64")
+        if precision not in UNITS:
+            raise HarnessError(f"precision: expected one of {', '.join(UNITS)}; got {precision!r}")
         return Capabilities(str(name), offered, "Python", str(precision))
 
     def run(self, case_id: str, operation: str, inputs: Mapping[str, Any]) -> Reply:
@@ -78,7 +82,10 @@ class PythonAdapter:
         except Exception as fault:
             return Reply("errored", message=f"{type(fault).__name__}: {fault}")
         outputs = answer if isinstance(answer, Mapping) else {EVERY_OPERATION[operation].primary: answer}
-        return Reply("outputs", plain(dict(outputs)))
+        try:
+            return Reply("outputs", json.loads(json.dumps(plain(dict(outputs)))))
+        except (TypeError, ValueError) as fault:
+            return Reply("errored", message=f"expected numbers, lists and texts as outputs: {fault}")
 
     def stop(self) -> None:
         """Nothing is to be done."""

@@ -2,14 +2,16 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from pyslide.conformance.library import computed
 from pyslide.conformance.operations import EVERY_OPERATION
+from pyslide.conformance.python_adapter import PythonAdapter
 from pyslide.conformance.random_claims import claims
-from pyslide.conformance.replies import Capabilities, Reply
+from pyslide.conformance.replies import Capabilities, HarnessError, Reply
 from pyslide.conformance.reports import REPORTS
-from pyslide.conformance.verifying import Verifier
+from pyslide.conformance.verifying import Verifier, selected
 
 LEAVES = [None, True, False, 0, -1, 10**400, -(10**400), 1e308, "NaN", "Infinity", "x", "-1", str(2**70), 0.5, "\x1b"]
 
@@ -72,3 +74,30 @@ def test_answers_to_inputs_that_have_to_be_refused_are_failures():
     asked = [one for one in report.findings if one.outcome != "not offered"]
     assert asked
     assert {one.status for one in asked} == {"failed"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [object(), {1, 2}, np.array([object()]), b"x", {"outputs": {1}}, 1 + 2j, range(3)],
+    ids=lambda one: type(one).__name__,
+)
+def test_a_python_class_may_return_anything(answer):
+    class Odd:
+        def relu(self, *, sums):
+            return answer
+
+    vectors = selected(computed(), ["relu"])[:1]
+    (finding,) = Verifier().verify(PythonAdapter(Odd()), vectors).findings
+    assert finding.status == "errored"
+    assert "expected numbers" in finding.message
+
+
+def test_a_precision_that_is_none_is_refused():
+    class Half:
+        precision = "float16"
+
+        def relu(self, *, sums):
+            return sums
+
+    with pytest.raises(HarnessError, match="float16"):
+        Verifier().verify(PythonAdapter(Half()), [])
