@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyslide import parallel
+from pyslide import parallel, shared_memory
 from pyslide.conventions import PAPER
 from pyslide.data import planted_dataset
 from pyslide.errors import NonFiniteError, OutOfRangeError
@@ -56,7 +56,7 @@ def same(one, other):
 def folders(tmp_path, monkeypatch):
     """Return where the files of workers would be left behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(parallel, "shared_folder", lambda size: str(tmp_path))
+    monkeypatch.setattr(shared_memory, "shared_folder", lambda size: str(tmp_path))
     return tmp_path
 
 
@@ -132,13 +132,13 @@ def test_a_fault_surfaces_with_its_words_and_nothing_is_left(kind, folders):
 
 SCRIPT = """
 import sys
-from pyslide import parallel
+from pyslide import parallel, shared_memory
 from pyslide.parallel import Workers, run_asynchronously
 sys.path.insert(0, {here!r})
 import test_parallel as subject
 
 parallel.tempfile.tempdir = {folder!r}
-parallel.shared_folder = lambda size: {folder!r}
+shared_memory.shared_folder = lambda size: {folder!r}
 if __name__ == "__main__":
     worked = subject.trainer_on(subject.planted())
     parallel.train_tasks = getattr(subject, {what!r} + "_share")
