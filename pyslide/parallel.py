@@ -97,7 +97,13 @@ def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[Ste
 
 
 def train_task(network: Network, data: Data, task: Task) -> StepRecord:
-    """Train on one batch and return its record."""
+    """Train on one batch and return its record.
+
+    Raises
+    ------
+    NonFiniteError
+        If the loss is no longer finite; weights are then useless.
+    """
     started = time.perf_counter()
     network.steps = task.step - 1
     weights = None if data.sample_weights is None else data.sample_weights[task.rows]
@@ -110,6 +116,11 @@ def train_task(network: Network, data: Data, task: Task) -> StepRecord:
         data.settings.conventions,
         sample_weights=weights,
     )
+    if not np.isfinite(result.loss):
+        raise NonFiniteError(
+            f"loss: expected a finite number, got {result.loss} at step {task.step}; "
+            "a smaller learning rate or initial scale may help"
+        )
     return record_of(task, result.batch_pass, result.loss, network, time.perf_counter() - started)
 
 
@@ -247,9 +258,6 @@ def work(pool: joblib.Parallel, shared: Shared, tasks: Sequence[Task], workers: 
 
 def finish_interval(trainer: Trainer, records: Sequence[StepRecord], callbacks: Sequence[Callback]) -> None:
     """Move the trainer on by an interval, and then call back: a callback that saves finds the end of the interval."""
-    for record in records:
-        if not np.isfinite(record.loss):
-            raise NonFiniteError(f"loss: expected a finite number, got {record.loss} at step {record.step}")
     trainer.network.steps = records[-1].step
     trainer.rebuild_if_due()
     for record in records:
