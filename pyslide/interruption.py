@@ -1,9 +1,11 @@
-"""Ctrl-C that waits for the end of a step, so that weights and optimiser state fit together."""
+"""Ctrl-C that waits for the end of a step, so that weights and optimiser state fit together, and an orderly SIGTERM."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 
@@ -32,3 +34,25 @@ class DeferredInterrupt:
         """Give Ctrl-C back."""
         if self._in_main_thread:
             signal.signal(signal.SIGINT, self._previous)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def orderly_termination() -> Iterator[None]:
+    """Give a context in which SIGTERM ends the program like `sys.exit`: what has to be removed in the end is removed.
+
+    Without it the operating system ends the process at once, and its workers and their files stay.  A handler of the
+    caller's own is left alone, as is every signal outside the main thread.
+    """
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

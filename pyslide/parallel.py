@@ -3,34 +3,35 @@
 Between two rebuilds of the tables the batches of an interval are dealt out to workers.  Each reads the weights as they
 are, and writes the rows that its batch touched back into the same memory, whatever the others do meanwhile.  Threads
 share the arrays of the network; processes share files that are mapped into memory.  Everything that is drawn is drawn
-beforehand, in the order of the batches, so that one worker gives what `Trainer.run` gives, bit for bit.
+beforehand, in the order of the batches, so that one worker gives what `Trainer.run` gives, bit for bit.  Adam's t
+is a batch's place in that order.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import joblib
 import numpy as np
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from pyslide.arrays import FloatArray, IntArray
-from pyslide.engine.network import Layer, Network
+from pyslide.arrays import IntArray
+from pyslide.engine.network import Network
 from pyslide.engine.step import BatchPass, Draws, training_step
-from pyslide.engine.vectors import Batch
+from pyslide.engine.threads import Threads
 from pyslide.errors import NonFiniteError, OutOfRangeError, PyslideError
-from pyslide.interruption import DeferredInterrupt
+from pyslide.interruption import DeferredInterrupt, orderly_termination
+from pyslide.shared_memory import Data, Shared, put_tables_in_files, shared_memory
 from pyslide.spec.schedule import rebuild_step
-from pyslide.training import Callback, StepRecord, Trainer, TrainingSettings, precision_at_1
+from pyslide.training import Callback, StepRecord, Trainer, precision_at_1
 
 KINDS = {"processes": "loky", "threads": "threading"}
 """What workers are, and joblib's name for it."""
@@ -72,26 +73,37 @@ class Task(NamedTuple):
     draws: list[Draws]
 
 
-class Data(NamedTuple):
-    """What workers train on."""
+def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[StepRecord] | Exception:
+    """Train on some batches, one after the other, in the weights that all workers share.
 
-    features: Batch
-    labels: Any
-    sample_weights: FloatArray | None
-    settings: TrainingSettings
-    process: int  # of the trainer
-
-
-def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[StepRecord]:
-    """Train on some batches, one after the other, in the weights that all workers share."""
-    if os.getpid() != data.process:
+    A fault is returned, not raised, and stops the other workers after their batch: when it is raised to the caller,
+    nobody writes to the weights any more.
+    """
+    elsewhere = os.getpid() != data.process
+    if elsewhere:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for us
-    own = Network(list(network.layers))  # its count of steps is nobody else's
-    return [train_task(own, data, task) for task in tasks]
+    own, records = Network(list(network.layers)), []  # its count of steps is nobody else's
+    try:
+        for task in tasks:
+            if data.stop[0]:
+                break
+            records.append(train_task(own, data, task))
+    except Exception as fault:
+        data.stop[0] = True
+        if elsewhere:  # on its way home an exception keeps its notes, but not its traceback
+            fault.add_note(f"in a worker:\n{traceback.format_exc()}")
+        return fault
+    return records
 
 
 def train_task(network: Network, data: Data, task: Task) -> StepRecord:
-    """Train on one batch and return its record."""
+    """Train on one batch and return its record.
+
+    Raises
+    ------
+    NonFiniteError
+        If the loss is no longer finite; weights are then useless.
+    """
     started = time.perf_counter()
     network.steps = task.step - 1
     weights = None if data.sample_weights is None else data.sample_weights[task.rows]
@@ -104,6 +116,11 @@ def train_task(network: Network, data: Data, task: Task) -> StepRecord:
         data.settings.conventions,
         sample_weights=weights,
     )
+    if not np.isfinite(result.loss):
+        raise NonFiniteError(
+            f"loss: expected a finite number, got {result.loss} at step {task.step}; "
+            "a smaller learning rate or initial scale may help"
+        )
     return record_of(task, result.batch_pass, result.loss, network, time.perf_counter() - started)
 
 
@@ -134,58 +151,6 @@ def next_tasks(trainer: Trainer, count: int) -> list[Task]:
     return tasks
 
 
-def shared_folder(size: int) -> str | None:
-    """Return a folder in memory with room for so many bytes, None for the ordinary place of temporary files."""
-    memory = Path("/dev/shm")
-    if memory.is_dir() and shutil.disk_usage(memory).free > 2 * size:
-        return str(memory)
-    return None
-
-
-def mapped(array: Any, path: Path) -> np.ndarray:
-    """Return a copy of an array in a file that is mapped into memory, in the same order."""
-    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    copy: np.ndarray = np.memmap(path, dtype=array.dtype, mode="w+", shape=array.shape, order=order)  # type: ignore[call-overload]
-    copy[...] = array
-    return copy
-
-
-def arrays_of(layer: Layer) -> dict[str, np.ndarray]:
-    """Return the arrays of a layer that training changes."""
-    named = {field.name: getattr(layer, field.name) for field in fields(layer)}
-    return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
-
-
-def in_files(layer: Layer, folder: Path, name: str) -> Layer:
-    """Return a layer with the same tables whose arrays are mapped files."""
-    copy = replace(layer)
-    for field, array in arrays_of(layer).items():
-        setattr(copy, field, mapped(array, folder / f"{name}-{field}"))
-    return copy
-
-
-@contextmanager
-def shared_network(network: Network, kind: str) -> Iterator[Network]:
-    """Give a network whose arrays all workers can write to; in the end the network has what they wrote.
-
-    Threads have the network itself.  For processes its arrays are copied to mapped files, which are gone in the end,
-    whatever happens.
-    """
-    if kind == "threads":
-        yield network
-        return
-    size = sum(array.nbytes for layer in network.layers for array in arrays_of(layer).values())
-    with tempfile.TemporaryDirectory(prefix="pyslide-workers-", dir=shared_folder(size)) as folder:
-        layers = [in_files(layer, Path(folder), f"layer{depth}") for depth, layer in enumerate(network.layers)]
-        shared = Network(layers, network.steps)
-        try:
-            yield shared
-        finally:
-            for layer, copy in zip(network.layers, layers, strict=True):
-                for name, array in arrays_of(layer).items():
-                    array[...] = getattr(copy, name)
-
-
 def run_asynchronously(
     trainer: Trainer,
     epochs: int,
@@ -204,7 +169,7 @@ def run_asynchronously(
         The epochs of the whole run, those before a resumption included.
     workers : Workers
     callbacks : sequence of Callback
-        Called for every batch, with the weights at the end of its interval.
+        Called for every batch when its interval has ended, with the trainer as it is then.
     steps : int, optional
         The steps of the whole run.
 
@@ -220,56 +185,85 @@ def run_asynchronously(
     NonFiniteError
         If a loss is no longer finite.
     """
-    data = Data(trainer.features, trainer.labels, trainer.sample_weights, trainer.settings, os.getpid())
-    private = trainer.network
-    with shared_network(private, workers.kind) as shared, pool_of(workers) as pool, DeferredInterrupt() as interrupt:
-        trainer.network = shared  # rebuilds read what workers wrote
+    private, threads = trainer.network, trainer.threads
+    with (
+        orderly_termination(),
+        DeferredInterrupt() as interrupt,  # until the trainer has what workers wrote
+        shared_memory(trainer, workers.kind) as shared,
+        pool_of(workers) as pool,
+    ):
+        trainer.network = shared.network  # rebuilds read what workers wrote
+        trainer.threads = Threads(max(threads.count, workers.count))  # while tables are rebuilt, workers wait
         try:
-            while trainer.epoch < epochs and (steps is None or shared.steps < steps):
+            while trainer.epoch < epochs and (steps is None or trainer.network.steps < steps):
                 if interrupt.requested:
                     return False
                 last = np.inf if steps is None else steps
+                put_tables_in_files(shared)
                 tasks = next_tasks(trainer, interval_of(trainer, workers, last))
-                finish_interval(trainer, work(pool, shared, data, tasks, workers.count), callbacks)
+                finish_interval(trainer, work(pool, shared, tasks, workers.count), callbacks)
         finally:
-            trainer.network = private
-            private.steps = shared.steps  # tables are the same objects in both
+            trainer.threads.close()
+            trainer.network, trainer.threads = private, threads
+            private.steps = shared.network.steps  # tables are the same objects in both
     return True
 
 
 @contextmanager
 def pool_of(workers: Workers) -> Iterator[joblib.Parallel]:
-    """Give joblib's workers, each with one thread for BLAS where they are processes."""
+    """Give joblib's workers, each with one thread for BLAS where they are processes.
+
+    joblib writes no files: of every array above a limit that is no mapped file yet, such as those of rebuilt tables, it
+    would keep one to the end of the run.  A folder that is named to it is not made before it is needed.
+    """
     limit = 1 if workers.kind == "processes" else None
     with (
-        joblib.parallel_config(backend=KINDS[workers.kind], n_jobs=workers.count, inner_max_num_threads=limit),
+        joblib.parallel_config(
+            backend=KINDS[workers.kind],
+            n_jobs=workers.count,
+            max_nbytes=None,
+            temp_folder=tempfile.gettempdir(),
+            inner_max_num_threads=limit,
+        ),
         joblib.Parallel() as pool,
     ):
         yield pool
 
 
-def work(
-    pool: joblib.Parallel, shared: Network, data: Data, tasks: Sequence[Task], workers: int
-) -> list[StepRecord]:
-    """Deal tasks out in turn, let all be done, and return their records in the order of the steps."""
+def work(pool: joblib.Parallel, shared: Shared, tasks: Sequence[Task], workers: int) -> list[StepRecord]:
+    """Deal tasks out in turn, let all be done, and return their records in the order of the steps.
+
+    Raises
+    ------
+    WorkerDiedError
+        If a worker's process is gone.
+    Exception
+        What a worker raised.
+    """
     shares = [tasks[start::workers] for start in range(min(workers, len(tasks)))]
     try:
-        done = pool(joblib.delayed(train_tasks)(shared, data, share) for share in shares)
-    except TerminatedWorkerError as fault:
+        done = pool(joblib.delayed(train_tasks)(shared.network, shared.data, share) for share in shares)
+    except BrokenProcessPool as fault:
         raise WorkerDiedError(f"a worker ended between step {tasks[0].step} and {tasks[-1].step}: {fault}") from fault
-    return sorted((record for part in done for record in part), key=lambda record: record.step)
+    finally:
+        shared.data.stop[0] = True  # for threads that go on after a second Ctrl-C
+    records: list[StepRecord] = []
+    for part in done:
+        if isinstance(part, Exception):
+            raise part
+        records += part
+    shared.data.stop[0] = False
+    return sorted(records, key=lambda record: record.step)
 
 
 def finish_interval(trainer: Trainer, records: Sequence[StepRecord], callbacks: Sequence[Callback]) -> None:
-    """Move the trainer on by an interval: records, rebuild, place in the epoch."""
-    for record in records:
-        if not np.isfinite(record.loss):
-            raise NonFiniteError(f"loss: expected a finite number, got {record.loss} at step {record.step}")
+    """Move the trainer on by an interval, and then call back: a callback that saves finds the end of the interval."""
     trainer.network.steps = records[-1].step
     trainer.rebuild_if_due()
     for record in records:
         trainer.advance(record.samples)
         trainer.history.append(record.row())
+    for record in records:
         for callback in callbacks:
             row = callback(trainer, record)
             if row is not None:

@@ -8,7 +8,7 @@ another writes the same row overwrites that update: it is lost.  Losses can be g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -25,7 +25,7 @@ from pyslide.engine.network import Layer, Network
 from pyslide.engine.step import Draws, backward, forward, update_layer
 from pyslide.engine.vectors import Batch
 from pyslide.errors import OrderError, OutOfRangeError
-from pyslide.randomness import draw_turns
+from pyslide.randomness import draw_turns, draw_uniforms
 from pyslide.spec.optimizer import Optimizer
 
 
@@ -134,6 +134,62 @@ def random_interleaving(generator: Generator, batches: int, workers: int) -> Int
     waiting = [[Event(batch, act) for batch in share for act in ACTS][::-1] for share in shares]
     turns = draw_turns(generator, np.array([len(events) for events in waiting]))
     return Interleaving(tuple(waiting[worker].pop() for worker in turns))
+
+
+def bounded_interleaving(generator: Generator, batches: int, staleness: int) -> Interleaving:
+    """Return a random interleaving in which no batch misses more than so many writes.
+
+    Batches read in their order.  What happens next is equally likely anything that keeps the bound within reach.
+
+    Parameters
+    ----------
+    generator : Generator
+    batches : int
+    staleness : int
+        The most batches that write between a batch's reading and its writing.
+
+    Raises
+    ------
+    OutOfRangeError
+        If the staleness is negative.
+    """
+    if staleness < 0:
+        raise OutOfRangeError(f"staleness: expected at least 0, got {staleness}")
+    events: list[Event] = []
+    missed: dict[int, int] = {}  # by batch under way, the writes since it read
+    gathered: set[int] = set()
+    for uniform in draw_uniforms(generator, (len(ACTS) * batches,)):
+        begun = len(missed) + sum(event.act is Act.WRITE for event in events)
+        possible = possible_events(missed, gathered, staleness)
+        if begun < batches and within_reach([*missed.values(), 0], staleness):
+            possible.append(Event(begun, Act.READ))
+        batch, act = possible[int(uniform * len(possible))]
+        events.append(Event(batch, act))
+        if act is Act.READ:
+            missed[batch] = 0
+        elif act is Act.GATHER:
+            gathered.add(batch)
+        else:
+            del missed[batch]
+            missed = {other: writes + 1 for other, writes in missed.items()}
+    return Interleaving(tuple(events))
+
+
+def possible_events(missed: Mapping[int, int], gathered: set[int], staleness: int) -> list[Event]:
+    """Return what the batches under way can do next without that one of them has to miss too many writes."""
+    events = [Event(batch, Act.GATHER) for batch in missed if batch not in gathered]
+    events += [
+        Event(batch, Act.WRITE)
+        for batch in missed
+        if batch in gathered
+        and within_reach([writes + 1 for other, writes in missed.items() if other != batch], staleness)
+    ]
+    return events
+
+
+def within_reach(missed: Iterable[int], staleness: int) -> bool:
+    """Return whether batches that have missed so many writes can all write in time: who has missed most goes first."""
+    return all(writes + turn <= staleness for turn, writes in enumerate(sorted(missed, reverse=True)))
 
 
 @dataclass(frozen=True, eq=False)

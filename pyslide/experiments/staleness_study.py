@@ -2,7 +2,7 @@
 
 ``python -m pyslide.experiments.staleness_study`` trains the data set that ships, with every interval between two
 rebuilds replayed by the simulator (`pyslide.simulator`): batches that miss the writes of so many batches before them,
-and workers that move in random turns and overwrite each other's updates.
+random orders with a bound on that, and workers that move in random turns and overwrite each other's updates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,14 @@ from pyslide.metrics import precision_at_k
 from pyslide.parallel import Task, Workers, interval_of, next_tasks
 from pyslide.randomness import generators
 from pyslide.settings import Hashing, LayerSettings
-from pyslide.simulator import BatchData, Interleaving, random_interleaving, replay, with_staleness
+from pyslide.simulator import (
+    BatchData,
+    Interleaving,
+    bounded_interleaving,
+    random_interleaving,
+    replay,
+    with_staleness,
+)
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import Trainer, TrainingSettings
@@ -38,11 +45,15 @@ def orders(seed: int) -> dict[str, Order]:
     def stale(by: int) -> Order:
         return lambda batches: with_staleness(batches, min(by, batches))
 
+    def bounded(by: int) -> Order:
+        return lambda batches: bounded_interleaving(generator, batches, by)
+
     def random(workers: int) -> Order:
         return lambda batches: random_interleaving(generator, batches, workers)
 
     return {
         **{f"every batch misses {by} writes": stale(by) for by in (0, 1, 3, 7, 15)},
+        **{f"random, at most {by} writes missed": bounded(by) for by in (3, 7)},
         **{f"{workers} workers in random turns": random(workers) for workers in (2, 4, 8)},
     }
 

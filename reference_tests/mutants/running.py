@@ -31,6 +31,8 @@ NEAREST = (
     ("randomness", ["statistical"]),
     ("checkpoint", ["checkpoint"]),
     ("parallel", ["parallel/test_parallel.py"]),
+    ("shared_memory", ["parallel/test_parallel.py"]),
+    ("interruption", ["parallel/test_parallel.py"]),
     ("simulator", ["parallel/test_simulator.py"]),
     ("classifier", ["classifier"]),
     ("label_encoding", ["classifier"]),

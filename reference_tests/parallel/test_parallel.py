@@ -6,12 +6,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pyslide import parallel
+from pyslide import checkpoint, parallel, shared_memory
 from pyslide.conventions import PAPER
 from pyslide.data import planted_dataset
 from pyslide.errors import NonFiniteError, OutOfRangeError
@@ -52,16 +53,16 @@ def same(one, other):
     )
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def folders(tmp_path, monkeypatch):
-    """Return where the files of workers would be left behind."""
+    """Return where the files of workers, and of joblib, would be left behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(parallel, "shared_folder", lambda size: str(tmp_path))
+    monkeypatch.setattr(shared_memory, "shared_folder", lambda size: str(tmp_path))
     return tmp_path
 
 
 def left_behind(folder):
-    return [path for path in folder.rglob("*") if "pyslide" in path.name]
+    return [path for path in folder.rglob("*") if "pyslide" in path.name or "joblib" in path.name]
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
@@ -73,6 +74,46 @@ def test_one_worker_is_the_plain_trainer_bit_for_bit(data, kind):
     assert (worked.epoch, worked.position, worked.rebuilds) == (plain.epoch, plain.position, plain.rebuilds)
     losses = [[row["loss"] for row in one.history] for one in (plain, worked)]
     assert losses[0] == losses[1]
+
+
+def test_processes_one_batch_at_a_time_are_the_plain_trainer_bit_for_bit(data):
+    """One worker needs no other process; with a rebuild after every step a batch at a time goes to one of two."""
+    settings = TrainingSettings(**{**vars(SETTINGS), "schedule": Schedule(first_interval=1)})
+    plain, worked = trainer_on(data, settings), trainer_on(data, settings)
+    plain.run(1)
+    run_asynchronously(worked, 1, Workers(count=2, kind="processes"))
+    assert same(plain, worked)
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_what_is_saved_on_the_way_goes_on_to_the_same_end(data, kind, tmp_path):
+    """Step 10 is in the midst of the second interval of seven steps."""
+
+    def save(trainer, record):
+        if record.step == 10:
+            checkpoint.save(tmp_path / "on_the_way.npz", trainer)
+
+    worked = trainer_on(data)
+    run_asynchronously(worked, 1, Workers(count=1, kind=kind), [save])
+    resumed = checkpoint.resume(tmp_path / "on_the_way.npz", data.features, data.labels)
+    resumed.run(1)
+    assert resumed.network.steps == worked.network.steps == 38
+    assert [row["step"] for row in resumed.history] == list(range(1, 39))
+    assert same(worked, resumed)
+
+
+def test_rebuilt_tables_replace_the_older_ones_in_the_files_of_workers(data, folders):
+    counted = []
+    worked = trainer_on(data)
+    run_asynchronously(
+        worked,
+        1,
+        Workers(count=2, kind="processes"),
+        [lambda trainer, record: counted.append(sum(path.is_file() for path in folders.rglob("*")))],
+    )
+    assert worked.rebuilds == 5
+    assert len(set(counted)) == 1
+    assert not isinstance(worked.network.layers[1].tables.tables.members, np.memmap)
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
@@ -125,20 +166,40 @@ class Odd(Exception):
 def test_a_fault_surfaces_with_its_words_and_nothing_is_left(kind, folders):
     worked = trainer_on(planted())
     worked.features.data[:] = np.nan  # behind the back of the check, in the memory that workers read
-    with pytest.raises((NonFiniteError, ValueError), match="finite"):
+    with pytest.raises((NonFiniteError, ValueError), match="finite") as raised:
         run_asynchronously(worked, 1, Workers(count=2, kind=kind))
+    words = "".join(traceback.format_exception(raised.value))
+    assert "in train_task\n" in words
     assert left_behind(folders) == []
+
+
+def test_after_a_fault_nobody_writes_any_more(data, monkeypatch):
+    def odd_at_first(network, share, task, real=parallel.train_task):
+        if task.step == 1:
+            raise Odd("the first is odd")
+        time.sleep(0.05)
+        return real(network, share, task)
+
+    monkeypatch.setattr(parallel, "train_task", odd_at_first)
+    worked = trainer_on(data)
+    started = time.perf_counter()
+    with pytest.raises(Odd, match="the first is odd"):
+        run_asynchronously(worked, 1, Workers(count=2, kind="threads"))
+    assert time.perf_counter() - started < 10
+    before = [layer.weights.copy() for layer in worked.network.layers]
+    time.sleep(0.3)
+    assert all(np.array_equal(layer.weights, old) for layer, old in zip(worked.network.layers, before, strict=True))
 
 
 SCRIPT = """
 import sys
-from pyslide import parallel
+from pyslide import parallel, shared_memory
 from pyslide.parallel import Workers, run_asynchronously
 sys.path.insert(0, {here!r})
 import test_parallel as subject
 
 parallel.tempfile.tempdir = {folder!r}
-parallel.shared_folder = lambda size: {folder!r}
+shared_memory.shared_folder = lambda size: {folder!r}
 if __name__ == "__main__":
     worked = subject.trainer_on(subject.planted())
     parallel.train_tasks = getattr(subject, {what!r} + "_share")
@@ -159,6 +220,10 @@ def slow_share(network, data, tasks):
     records = parallel.train_tasks(network, data, tasks)  # the real one: nobody has replaced it in the worker
     time.sleep(0.3)
     return records
+
+
+def sleeping_share(network, data, tasks):
+    time.sleep(60)
 
 
 def process(folder, what):
@@ -187,6 +252,23 @@ def test_ctrl_c_ends_the_run_after_the_interval(tmp_path):
     out, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
     assert out.startswith("ended False")
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "times", "code"),
+    [(signal.SIGINT, 2, -signal.SIGINT), (signal.SIGTERM, 1, 128 + signal.SIGTERM)],
+    ids=["second-ctrl-c", "sigterm"],
+)
+def test_what_ends_a_run_at_once_leaves_neither_files_nor_workers(tmp_path, number, times, code):
+    running = process(tmp_path, "sleeping")
+    assert running.stdout.readline() == "started\n"
+    time.sleep(2.0)
+    for _ in range(times):
+        os.kill(running.pid, number)
+        time.sleep(0.2)
+    running.communicate(timeout=20)  # which waits for the workers, too: they hold the other ends
+    assert running.returncode == code
     assert left_behind(tmp_path) == []
 
 

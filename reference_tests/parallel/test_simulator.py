@@ -22,6 +22,7 @@ from pyslide.simulator import (
     Event,
     Interleaving,
     Loss,
+    bounded_interleaving,
     own_copy,
     random_interleaving,
     replay,
@@ -152,6 +153,27 @@ def test_random_interleavings_are_some_workers(batches, workers, seed):
     assert stale.max(initial=0) <= batches
     if workers == 1:
         assert drawn.events == serialised(batches).events
+
+
+@given(st.integers(1, 12), st.integers(0, 6), st.integers(0, 2**32 - 1))
+def test_random_interleavings_keep_within_the_maximal_staleness(batches, staleness, seed):
+    drawn = bounded_interleaving(np.random.default_rng(seed), batches, staleness)
+    assert drawn.batches == batches
+    assert drawn.staleness().max() <= staleness
+    if staleness == 0:
+        assert drawn.events == serialised(batches).events
+
+
+def test_random_interleavings_reach_the_maximal_staleness_and_every_lesser_one():
+    seen = set()
+    for seed in range(200):
+        seen.update(bounded_interleaving(np.random.default_rng(seed), 8, 3).staleness().tolist())
+    assert seen == {0, 1, 2, 3}
+
+
+def test_a_staleness_that_cannot_be():
+    with pytest.raises(OutOfRangeError, match="staleness: expected at least 0, got -1"):
+        bounded_interleaving(np.random.default_rng(0), 3, -1)
 
 
 def test_turns_are_shares_in_any_order():

@@ -1,0 +1,158 @@
+"""Memory that several workers read and write: the arrays of a trainer, or copies of them in mapped files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sparse
+
+from pyslide.arrays import FloatArray
+from pyslide.engine.network import Layer, Network
+from pyslide.engine.tables import Tables
+from pyslide.engine.vectors import Batch, is_sparse
+from pyslide.training import Trainer, TrainingSettings
+
+
+class Data(NamedTuple):
+    """What workers train on."""
+
+    features: Batch
+    labels: Any
+    sample_weights: FloatArray | None
+    settings: TrainingSettings
+    process: int  # of the trainer
+    stop: np.ndarray  # (1,) whether nobody shall begin another batch
+
+
+class Shared(NamedTuple):
+    """What all workers see."""
+
+    network: Network
+    data: Data
+    folder: Path | None  # with their files; None where they are threads
+
+
+def shared_folder(size: int) -> str | None:
+    """Return a folder in memory with room for so many bytes, None for the ordinary place of temporary files."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and shutil.disk_usage(memory).free > 2 * size:
+        return str(memory)
+    return None
+
+
+def mapped(array: Any, path: Path) -> np.ndarray:
+    """Return a copy of an array in a new file that is mapped into memory, in the same order."""
+    if array.size == 0:
+        return np.asarray(array)  # an empty file cannot be mapped
+    path.unlink(missing_ok=True)  # who has mapped an older file keeps it
+    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    copy: np.ndarray = np.memmap(path, dtype=array.dtype, mode="w+", shape=array.shape, order=order)  # type: ignore[call-overload]
+    copy[...] = array
+    return copy
+
+
+def arrays_of(layer: Layer) -> dict[str, np.ndarray]:
+    """Return the arrays of a layer that training changes."""
+    named = {field.name: getattr(layer, field.name) for field in fields(layer)}
+    return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+
+
+def bytes_of_batch(batch: Batch) -> int:
+    """Return how much memory a batch takes."""
+    arrays = (batch.data, batch.indices, batch.indptr) if is_sparse(batch) else (batch,)
+    return sum(array.nbytes for array in arrays)
+
+
+def bytes_of(network: Network) -> int:
+    """Return how much memory a network and its tables take."""
+    size = 0
+    for layer in network.layers:
+        size += sum(array.nbytes for array in arrays_of(layer).values())
+        if layer.tables is not None:
+            size += sum(array.nbytes for array in layer.tables.tables[:-1])
+    return size
+
+
+def in_files(layer: Layer, folder: Path, name: str) -> Layer:
+    """Return a layer with the same tables whose arrays are mapped files."""
+    copy = replace(layer)
+    for field, array in arrays_of(layer).items():
+        setattr(copy, field, mapped(array, folder / f"{name}-{field}"))
+    return copy
+
+
+def put_tables_in_files(shared: Shared) -> None:
+    """Move tables that were rebuilt to mapped files, in place of the older ones."""
+    if shared.folder is None:
+        return
+    for depth, layer in enumerate(shared.network.layers):
+        if layer.tables is None or isinstance(layer.tables.tables.members, np.memmap):
+            continue
+        *arrays, table_bits = layer.tables.tables
+        files = [mapped(array, shared.folder / f"tables{depth}-{place}") for place, array in enumerate(arrays)]
+        layer.tables.tables = Tables._make([*files, table_bits])
+
+
+def take_tables_out_of_files(network: Network) -> None:
+    """Move tables back to the memory of this process."""
+    for layer in network.layers:
+        if layer.tables is not None:
+            *arrays, table_bits = layer.tables.tables
+            layer.tables.tables = Tables._make([*map(np.array, arrays), table_bits])
+
+
+def batch_in_files(batch: Batch, folder: Path, name: str) -> Batch:
+    """Return a batch whose arrays are mapped files."""
+    if not is_sparse(batch):
+        return mapped(batch, folder / name)
+    arrays = [mapped(getattr(batch, part), folder / f"{name}-{part}") for part in ("data", "indices", "indptr")]
+    return sparse.csr_array(tuple(arrays), shape=batch.shape)
+
+
+def data_of(trainer: Trainer) -> Data:
+    """Return what a trainer trains on."""
+    stop = np.zeros(1, dtype=bool)
+    return Data(trainer.features, trainer.labels, trainer.sample_weights, trainer.settings, os.getpid(), stop)
+
+
+def data_in_files(data: Data, folder: Path) -> Data:
+    """Return the data with arrays that are mapped files."""
+    weights = data.sample_weights
+    return data._replace(
+        features=batch_in_files(data.features, folder, "features"),
+        labels=batch_in_files(data.labels, folder, "labels"),
+        sample_weights=None if weights is None else mapped(weights, folder / "sample_weights"),
+        stop=mapped(data.stop, folder / "stop"),
+    )
+
+
+@contextmanager
+def shared_memory(trainer: Trainer, kind: str) -> Iterator[Shared]:
+    """Give a network whose arrays all workers can write to, and the data; the trainer has what they wrote in the end.
+
+    Threads have the arrays of the trainer.  For processes these are copied to mapped files, which are gone in the end,
+    whatever happens.
+    """
+    network, data = trainer.network, data_of(trainer)
+    if kind == "threads":
+        yield Shared(network, data, None)
+        return
+    size = bytes_of(network) + sum(bytes_of_batch(batch) for batch in (data.features, data.labels))
+    with tempfile.TemporaryDirectory(prefix="pyslide-workers-", dir=shared_folder(size)) as name:
+        folder = Path(name)
+        layers = [in_files(layer, folder, f"layer{depth}") for depth, layer in enumerate(network.layers)]
+        try:
+            yield Shared(Network(layers, network.steps), data_in_files(data, folder), folder)
+        finally:
+            take_tables_out_of_files(network)
+            for layer, copy in zip(network.layers, layers, strict=True):
+                for field, array in arrays_of(layer).items():
+                    array[...] = getattr(copy, field)
