@@ -289,13 +289,15 @@ class Engine:
         """Return weights and moments after one step of Adam."""
         values, gradient, first, second = self._arrays(given, "values", "gradient", "first", "second")
         settings = read_optimizer(given, "adam")
-        optimizer.adam(values, gradient, first, second, given["step"], settings, self.conventions.adam_epsilon)
+        optimizer.adam(gradient, first, second, given["step"], settings, self.conventions.adam_epsilon)
+        values -= gradient
         return {"first": first, "second": second, "values": values}
 
     def sgd(self, given: Given) -> Outputs:
         """Return weights and velocity after one step of SGD."""
         values, gradient, velocity = self._arrays(given, "values", "gradient", "velocity")
-        optimizer.sgd(values, gradient, velocity, read_optimizer(given, "sgd"))
+        optimizer.sgd(gradient, velocity, read_optimizer(given, "sgd"))
+        values -= gradient
         return {"velocity": velocity, "values": values}
 
     def update_rows(self, given: Given) -> Outputs:

@@ -12,14 +12,10 @@ import numpy as np
 import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, IntArray
-from pyslide.engine.forward import gathered, sample_groups
+from pyslide.engine.forward import BLOCK_ROWS, gathered, sample_blocks
 from pyslide.engine.ragged import ActiveSets, segment_reduce
-from pyslide.engine.threads import SERIAL, Threads
-from pyslide.engine.vectors import Batch, is_sparse, row_slices
+from pyslide.engine.vectors import Batch, is_sparse
 from pyslide.spec.backward import batch_scale as batch_scale  # says something of a batch, not of a sample
-
-BLOCK_ROWS = 1024
-"""Weights multiplied at a time on the way back: larger blocks wake BLAS's own threads, which then fight with ours."""
 
 
 class Gradient(NamedTuple):
@@ -66,7 +62,7 @@ def sampled_gradient(error: FloatArray, active: ActiveSets, inputs: Batch, neuro
     errors = sparse.csr_array((error, active.neurons, active.offsets), shape=(active.offsets.size - 1, neurons))
     rows, left = touched_columns(errors)
     right = inputs.toarray() if is_sparse(inputs) else inputs
-    return Gradient(rows, left, right, rows, np.asarray(left.sum(axis=1)).astype(error.dtype))
+    return Gradient(rows, left, right, rows, segment_reduce(np.add, left.data, left.indptr, 0.0))
 
 
 def full_gradient(error: FloatArray, inputs: Batch) -> Gradient:
@@ -86,39 +82,44 @@ def full_gradient(error: FloatArray, inputs: Batch) -> Gradient:
 
 
 def sampled_input_error(
-    error: FloatArray, weights: FloatArray, active: ActiveSets, inputs: Batch, threads: Threads = SERIAL
+    error: FloatArray, weights: FloatArray, active: ActiveSets, inputs: Batch, kept: FloatArray | None = None
 ) -> Batch:
-    """Return the derivatives by the inputs of a layer with tables, for the inputs' entries only."""
-    below = inputs.copy()
-    write = sparse_input_errors if is_sparse(inputs) else dense_input_errors
+    """Return the derivatives by the inputs of a layer with tables, for the inputs' entries only.
 
-    def group_errors(group: range) -> None:
-        write(error, weights, active, group, below)
-
-    threads.map(group_errors, sample_groups(active.offsets.size - 1))
-    return below
+    Parameters
+    ----------
+    error : ndarray, shape (active.neurons.size,)
+    weights : ndarray, shape (n, d)
+    active : ActiveSets
+    inputs : Batch, shape (B, d)
+    kept : ndarray, shape (active.neurons.size, d), optional
+        The weights of the active neurons, gathered on the way forward; they are gathered again unless given.
+    """
+    if is_sparse(inputs):
+        return sparse_input_errors(error, weights, active, inputs)
+    return dense_input_errors(error, weights, active, kept)
 
 
 def dense_input_errors(
-    error: FloatArray, weights: FloatArray, active: ActiveSets, group: range, below: FloatArray
-) -> None:
-    """Write the derivatives by all inputs of some samples."""
-    scratch = np.empty((BLOCK_ROWS, weights.shape[1]), dtype=weights.dtype)
-    below[group.start : group.stop] = 0
-    for sample in group:
-        neurons, own = active.of(sample), error[slice(*active.offsets[sample : sample + 2])]
-        for piece in row_slices(neurons.size, BLOCK_ROWS):
-            below[sample] += own[piece] @ gathered(weights, neurons[piece], scratch)  # (s,) @ (s, d)
+    error: FloatArray, weights: FloatArray, active: ActiveSets, kept: FloatArray | None = None
+) -> FloatArray:
+    """Return the derivatives by all inputs of all samples."""
+    below = np.zeros((active.offsets.size - 1, weights.shape[1]), dtype=weights.dtype)
+    scratch = np.empty((BLOCK_ROWS if kept is None else 0, weights.shape[1]), dtype=weights.dtype)
+    for sample, block in sample_blocks(active):
+        own = gathered(weights, active.neurons[block], scratch) if kept is None else kept[block]
+        below[sample] += error[block] @ own  # (s,) @ (s, d)
+    return below
 
 
-def sparse_input_errors(
-    error: FloatArray, weights: FloatArray, active: ActiveSets, group: range, below: Batch
-) -> None:
-    """Write the derivatives by the entries of the inputs of some samples."""
-    for sample in group:
+def sparse_input_errors(error: FloatArray, weights: FloatArray, active: ActiveSets, inputs: Batch) -> Batch:
+    """Return the derivatives by the entries of the inputs of all samples."""
+    below = inputs.copy()
+    for sample in range(inputs.shape[0]):
         entries = slice(*below.indptr[sample : sample + 2])
         block = weights[np.ix_(active.of(sample), below.indices[entries])]  # (s, entries)
         below.data[entries] = error[slice(*active.offsets[sample : sample + 2])] @ block
+    return below
 
 
 def full_input_error(error: FloatArray, weights: FloatArray, inputs: Batch) -> Batch:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.engine.ragged import ActiveSets, segment_reduce
-from pyslide.engine.threads import SERIAL, Threads
-from pyslide.engine.vectors import Batch, is_sparse
+from pyslide.engine.vectors import Batch, is_sparse, row_slices
 
-SAMPLE_GROUP = 8
-"""Samples that a thread takes at a time."""
+BLOCK_ROWS = 1024
+"""Weights that are gathered and multiplied at a time: they stay in the second-level cache, and a product of more would
+wake BLAS's own threads, which then fight with ours."""
+KEPT_NUMBERS = 2**22
+"""Gathered weights are kept for the way back up to so many numbers, which the last-level cache holds."""
 
 
 def all_preactivations(weights: FloatArray, biases: FloatArray, inputs: Batch) -> FloatArray:
@@ -20,7 +24,7 @@ def all_preactivations(weights: FloatArray, biases: FloatArray, inputs: Batch) -
 
 
 def gathered(weights: FloatArray, neurons: IntArray, scratch: FloatArray) -> FloatArray:
-    """Return the weights of some neurons, shape (s, d), copied row by row into scratch memory that is used again.
+    """Return the weights of some neurons, shape (s, d), copied into memory that is used again.
 
     New memory for every sample would cost more than the copy: the system clears each page first.
     """
@@ -29,22 +33,23 @@ def gathered(weights: FloatArray, neurons: IntArray, scratch: FloatArray) -> Flo
     return block
 
 
-def _scratch_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
-    """Return memory for the weights of the largest active set."""
-    return np.empty((int(active.sizes.max(initial=0)), weights.shape[1]), dtype=weights.dtype)
+def memory_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
+    """Return memory for the gathered weights of all active neurons, flat, or of one block if those are too many."""
+    everything = active.neurons.size * weights.shape[1] <= KEPT_NUMBERS
+    return np.empty((active.neurons.size if everything else BLOCK_ROWS, weights.shape[1]), dtype=weights.dtype)
 
 
-def sample_groups(samples: int) -> list[range]:
-    """Return the samples of a batch in the groups that threads take."""
-    return [range(start, min(start + SAMPLE_GROUP, samples)) for start in range(0, samples, SAMPLE_GROUP)]
+def sample_blocks(active: ActiveSets) -> Iterator[tuple[int, slice]]:
+    """Yield the active sets in blocks: the sample, and the places of its neurons in the flat arrays."""
+    for sample in range(active.offsets.size - 1):
+        for block in row_slices(int(active.offsets[sample + 1]), BLOCK_ROWS, int(active.offsets[sample])):
+            yield sample, block
 
 
 def preactivations(
-    weights: FloatArray, biases: FloatArray, active: ActiveSets, inputs: Batch, threads: Threads = SERIAL
+    weights: FloatArray, biases: FloatArray, active: ActiveSets, inputs: Batch, memory: FloatArray | None = None
 ) -> FloatArray:
     """Return w_a . x + b_a for each sample's active neurons, flat.
-
-    One gather and one product a sample: the gathered block stays in the cache.
 
     Parameters
     ----------
@@ -52,41 +57,39 @@ def preactivations(
     biases : ndarray, shape (n,)
     active : ActiveSets
     inputs : Batch, shape (B, d)
-    threads : Threads
+    memory : ndarray, optional
+        From `memory_for`; holds the gathered weights afterwards, if the inputs are dense and it has room for all.
 
     Returns
     -------
     ndarray, shape (active.neurons.size,)
     """
-    sums = np.empty(active.neurons.size, dtype=weights.dtype)
-    products = sparse_products if is_sparse(inputs) else dense_products
-
-    def group_sums(group: range) -> None:
-        products(weights, active, inputs, group, sums)
-
-    threads.map(group_sums, sample_groups(active.offsets.size - 1))
+    if is_sparse(inputs):
+        sums = sparse_products(weights, active, inputs)
+    else:
+        sums = dense_products(weights, active, inputs, memory_for(weights, active) if memory is None else memory)
     sums += biases[active.neurons]
     return sums
 
 
-def dense_products(
-    weights: FloatArray, active: ActiveSets, inputs: FloatArray, group: range, sums: FloatArray
-) -> None:
-    """Write w_a . x for the active neurons of some samples; `numpy.vecdot` starts no threads of its own."""
-    scratch = _scratch_for(weights, active)
-    for sample in group:
-        block = gathered(weights, active.of(sample), scratch)
-        np.vecdot(block, inputs[sample], out=sums[slice(*active.offsets[sample : sample + 2])])  # (s, d) . (d,)
+def dense_products(weights: FloatArray, active: ActiveSets, inputs: FloatArray, memory: FloatArray) -> FloatArray:
+    """Return w_a . x for the active neurons of all samples; `numpy.vecdot` starts no threads of its own."""
+    sums = np.empty(active.neurons.size, dtype=weights.dtype)
+    kept = len(memory) == sums.size
+    for sample, block in sample_blocks(active):
+        gathered_ = gathered(weights, active.neurons[block], memory[block] if kept else memory)
+        np.vecdot(gathered_, inputs[sample], out=sums[block])  # (s, d) . (d,)
+    return sums
 
 
-def sparse_products(
-    weights: FloatArray, active: ActiveSets, inputs: Batch, group: range, sums: FloatArray
-) -> None:
-    """Write w_a . x for the active neurons of some samples; only the entries of the inputs are multiplied."""
-    for sample in group:
+def sparse_products(weights: FloatArray, active: ActiveSets, inputs: Batch) -> FloatArray:
+    """Return w_a . x for the active neurons of all samples; only the entries of the inputs are multiplied."""
+    sums = np.empty(active.neurons.size, dtype=weights.dtype)
+    for sample in range(active.offsets.size - 1):
         entries = slice(*inputs.indptr[sample : sample + 2])
         block = weights[np.ix_(active.of(sample), inputs.indices[entries])]  # (s, entries)
         sums[slice(*active.offsets[sample : sample + 2])] = np.vecdot(block, inputs.data[entries])
+    return sums
 
 
 def relu(sums: FloatArray) -> FloatArray:

@@ -13,9 +13,12 @@ def targets(
     active: ActiveSets, labels: ActiveSets, population: int, dtype: npt.DTypeLike = np.float32
 ) -> FloatArray:
     """Return 1/|labels| for each active label and 0 for every other active neuron, flat."""
-    wanted = contains(pack_sets(labels, population), pack_sets(active, population))
+    ordered, sought = pack_sets(active, population), pack_sets(labels, population)
+    wanted = np.zeros(ordered.size, dtype=dtype)
     shares = (1 / np.maximum(1, labels.sizes)).astype(dtype)
-    return wanted * np.repeat(shares, active.sizes)
+    found = contains(ordered, sought)  # labels are few: they are sought among the active, not the active among them
+    wanted[np.searchsorted(ordered, sought[found])] = np.repeat(shares, labels.sizes)[found]
+    return wanted
 
 
 def log_softmax(logits: FloatArray, offsets: IntArray) -> FloatArray:

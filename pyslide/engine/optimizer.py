@@ -95,7 +95,7 @@ def fetch(array: FloatArray, rows: slice | IntArray, scratch: FloatArray) -> Flo
     if isinstance(rows, slice):
         return array[rows]
     block = scratch[: rows.size]
-    as_items(array).take(rows, out=as_items(block), mode="clip")
+    array.take(rows, axis=0, out=block, mode="clip")
     return block
 
 
@@ -170,9 +170,11 @@ def update_rows(
 
     def move(span: slice) -> None:
         scratch = new_scratch(weights, min(chunk, span.stop - span.start))
+        gradient = gradient_rows(left, right, span)
         for part in row_slices(span.stop, chunk, span.start):
             place = part if rows.size == count else rows[part]  # all rows: nothing to fetch
-            update_chunk(weights, place, gradient_rows(left, right, part), steps, optimizer, conventions, scratch)
+            own = gradient[part.start - span.start : part.stop - span.start]
+            update_chunk(weights, place, own, steps, optimizer, conventions, scratch)
 
     threads.map(move, row_slices(rows.size, chunk * CHUNKS_A_SPAN))
 

@@ -30,6 +30,11 @@ class ActiveSets(NamedTuple):
         """Return the active set of one sample."""
         return self.neurons[self.offsets[sample] : self.offsets[sample + 1]]
 
+    def group(self, samples: slice) -> ActiveSets:
+        """Return the active sets of consecutive samples."""
+        offsets = self.offsets[samples.start : samples.stop + 1]
+        return ActiveSets(offsets - offsets[0], self.neurons[offsets[0] : offsets[-1]])
+
 
 def offsets_of(lengths: IntArray, dtype: npt.DTypeLike = np.int64) -> IntArray:
     """Return where rows of these lengths begin and end in a flat array, shape (rows+1,)."""
@@ -55,15 +60,29 @@ def segment_reduce(ufunc: np.ufunc, values: FloatArray, offsets: IntArray, empty
 
 
 def pack(samples: IntArray, neurons: IntArray, population: int) -> IntArray:
-    """Return sample * population + neuron: pairs as integers that sort by sample, then by neuron."""
-    return samples.astype(np.int64) * population + neurons
+    """Return sample * population + neuron: pairs as integers that sort by sample, then by neuron.
+
+    Integers of 32 bits where they hold every pair: they sort twice as fast as those of 64.
+    """
+    narrow = (int(samples.max(initial=0)) + 1) * population < 2**31
+    packed = samples.astype(np.int32 if narrow else np.int64)
+    packed *= packed.dtype.type(population)
+    return packed + neurons.astype(packed.dtype, copy=False)
 
 
 def unpack(packed: IntArray, samples: int, population: int) -> ActiveSets:
     """Return the active sets of sorted, distinct packed pairs."""
-    offsets = np.searchsorted(packed, np.arange(samples + 1, dtype=np.int64) * population)
-    neurons = packed - np.repeat(np.arange(samples, dtype=np.int64) * population, np.diff(offsets))
-    return ActiveSets(offsets, neurons)
+    if samples * population >= 2**31:
+        packed = packed.astype(np.int64, copy=False)
+    first = np.arange(samples, dtype=packed.dtype) * packed.dtype.type(population)  # of each sample
+    offsets = np.append(np.searchsorted(packed, first), packed.size)
+    return ActiveSets(offsets, packed - np.repeat(first, np.diff(offsets)))
+
+
+def join_sets(parts: list[ActiveSets]) -> ActiveSets:
+    """Return the active sets of all samples from those of consecutive groups."""
+    sizes = np.concatenate([part.sizes for part in parts])
+    return ActiveSets(offsets_of(sizes), np.concatenate([part.neurons for part in parts]))
 
 
 def pack_sets(active: ActiveSets, population: int) -> IntArray:

@@ -20,15 +20,18 @@ from pyslide.engine.backward import (
     sampled_input_error,
     through_relu,
 )
-from pyslide.engine.forward import all_preactivations, hidden_output, preactivations, softmax
+from pyslide.engine.forward import all_preactivations, hidden_output, memory_for, preactivations, softmax
 from pyslide.engine.loss import cross_entropy, targets
 from pyslide.engine.network import Layer, Network, retrieve
 from pyslide.engine.optimizer import Optimizer, update_biases, update_rows
-from pyslide.engine.ragged import ActiveSets
+from pyslide.engine.ragged import ActiveSets, join_sets
 from pyslide.engine.sampling import Chosen, active_sets, label_sets, log_weights, nobody
 from pyslide.engine.threads import SERIAL, Threads
-from pyslide.engine.vectors import Batch
+from pyslide.engine.vectors import Batch, is_sparse, row_slices
 from pyslide.errors import ShapeError
+
+SAMPLE_GROUP = 8
+"""Samples that a thread takes at a time through an output layer with tables, there and back."""
 
 
 class Draws(NamedTuple):
@@ -36,6 +39,10 @@ class Draws(NamedTuple):
 
     orders: IntArray  # (B, L) in which order vanilla sampling reads the tables
     candidates: IntArray  # (B, any) distinct neurons for the padding
+
+    def group(self, samples: slice) -> Draws:
+        """Return the choices of consecutive samples."""
+        return Draws(self.orders[samples], self.candidates[samples])
 
 
 class LayerPass(NamedTuple):
@@ -45,6 +52,7 @@ class LayerPass(NamedTuple):
     active: ActiveSets | None  # None: all neurons
     sums: FloatArray  # flat over the active sets, or (B, n), before the activation function
     log_weights: FloatArray | None  # flat, added to the logits of an output layer (question 24); None for zeros
+    kept: FloatArray | None = None  # flat (., d): the weights of the active neurons, where they were kept
 
     def active_sets(self, neurons: int) -> ActiveSets:
         """Return the active sets, written out where all neurons are active."""
@@ -59,6 +67,13 @@ class BatchPass(NamedTuple):
     probabilities: FloatArray  # flat
     wanted: FloatArray  # flat
     losses: FloatArray  # (B,)
+
+
+class OutputErrors(NamedTuple):
+    """The derivatives of a batch's loss, by the sums of the output layer and by those of the layer below."""
+
+    error: FloatArray  # flat, or (B, n)
+    below: FloatArray | None  # None where there is no layer below
 
 
 class StepResult(NamedTuple):
@@ -86,31 +101,35 @@ def choose_active(
 
 
 def layer_forward(
-    layer: Layer,
-    inputs: Batch,
-    labels: ActiveSets,
-    draws: Draws,
-    conventions: Conventions,
-    threads: Threads = SERIAL,
+    layer: Layer, inputs: Batch, labels: ActiveSets, draws: Draws, conventions: Conventions
 ) -> LayerPass:
     """Return what one layer does for a batch."""
     chosen = choose_active(layer, inputs, labels, draws, conventions)
     if chosen is None:
         return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
-    sums = preactivations(layer.weights, layer.biases, chosen.active, inputs, threads)
-    if conventions.padding_weight == "one":
-        return LayerPass(inputs, chosen.active, sums, None)
-    weights = log_weights(*chosen, layer.neurons, conventions.padding_weight, sums.dtype)
-    return LayerPass(inputs, chosen.active, sums, weights)
+    memory = None if is_sparse(inputs) else memory_for(layer.weights, chosen.active)
+    sums = preactivations(layer.weights, layer.biases, chosen.active, inputs, memory)
+    weights = None
+    if conventions.padding_weight != "one":
+        weights = log_weights(*chosen, layer.neurons, conventions.padding_weight, sums.dtype)
+    kept = memory if memory is not None and len(memory) == sums.size else None
+    return LayerPass(inputs, chosen.active, sums, weights, kept)
+
+
+def hidden_forward(
+    network: Network, features: Batch, draws: Sequence[Draws], conventions: Conventions
+) -> tuple[tuple[LayerPass, ...], Batch]:
+    """Return what the hidden layers do for a batch, and the inputs of the output layer."""
+    inputs, none = features, nobody(features.shape[0])
+    passes: list[LayerPass] = []
+    for layer, own in zip(network.layers[:-1], draws, strict=False):
+        passes.append(layer_forward(layer, inputs, none, own, conventions))
+        inputs = hidden_output(passes[-1].sums, passes[-1].active, layer.neurons)
+    return tuple(passes), inputs
 
 
 def forward(
-    network: Network,
-    features: Batch,
-    labels: sparse.csr_array,
-    draws: Sequence[Draws],
-    conventions: Conventions,
-    threads: Threads = SERIAL,
+    network: Network, features: Batch, labels: sparse.csr_array, draws: Sequence[Draws], conventions: Conventions
 ) -> BatchPass:
     """Return the forward pass of a batch.
 
@@ -123,16 +142,22 @@ def forward(
     draws : sequence of Draws, one a layer
         For a layer without tables it is not read.
     conventions : Conventions
-    threads : Threads
     """
-    inputs, none, own = features, nobody(features.shape[0]), label_sets(labels)
-    passes: list[LayerPass] = []
-    for depth, layer in enumerate(network.layers):
-        last = depth == len(network.layers) - 1
-        passes.append(layer_forward(layer, inputs, own if last else none, draws[depth], conventions, threads))
-        if not last:
-            inputs = hidden_output(passes[-1].sums, passes[-1].active, layer.neurons)
-    return finish_pass(tuple(passes), own, network.layers[-1].neurons, conventions)
+    hidden, inputs = hidden_forward(network, features, draws, conventions)
+    return output_forward(network.layers[-1], hidden, inputs, label_sets(labels), draws[-1], conventions)
+
+
+def output_forward(
+    layer: Layer,
+    hidden: tuple[LayerPass, ...],
+    inputs: Batch,
+    labels: ActiveSets,
+    draws: Draws,
+    conventions: Conventions,
+) -> BatchPass:
+    """Return the whole pass of a batch of which the hidden layers' part is there."""
+    last = layer_forward(layer, inputs, labels, draws, conventions)
+    return finish_pass((*hidden, last), labels, layer.neurons, conventions)
 
 
 def finish_pass(
@@ -147,6 +172,99 @@ def finish_pass(
     return BatchPass(layers, active, softmax(logits, active.offsets, conventions.softmax), wanted, losses)
 
 
+def output_errors(
+    layer: Layer,
+    batch_pass: BatchPass,
+    scale: float,
+    conventions: Conventions,
+    sample_weights: FloatArray | None = None,
+) -> OutputErrors:
+    """Return the derivatives at the output layer.
+
+    Parameters
+    ----------
+    layer : Layer
+    batch_pass : BatchPass
+        Of a batch, or of some of its samples.
+    scale : float
+        What `batch_scale` gives for the whole batch.
+    conventions : Conventions
+    sample_weights : ndarray, shape (samples of the pass,), optional
+        What each sample's derivatives are multiplied by.
+    """
+    last = batch_pass.layers[-1]
+    error = output_error(
+        batch_pass.probabilities, batch_pass.wanted, batch_pass.active.offsets, conventions.softmax
+    )
+    error *= error.dtype.type(scale)
+    if sample_weights is not None:
+        error *= np.repeat(sample_weights.astype(error.dtype, copy=False), batch_pass.active.sizes)
+    error = error.reshape(last.sums.shape)
+    return OutputErrors(error, error_below(layer, last, error) if len(batch_pass.layers) > 1 else None)
+
+
+def join_passes(hidden: tuple[LayerPass, ...], inputs: Batch, parts: Sequence[BatchPass]) -> BatchPass:
+    """Return the pass of a whole batch from those of groups of its samples."""
+    lasts = [part.layers[-1] for part in parts]
+    weighted = lasts[0].log_weights is not None
+    active = join_sets([part.active for part in parts])
+    last = LayerPass(
+        inputs,
+        None if lasts[0].active is None else active,
+        np.concatenate([one.sums for one in lasts]),
+        np.concatenate([one.log_weights for one in lasts if one.log_weights is not None]) if weighted else None,
+    )
+    probabilities, wanted, losses = (
+        np.concatenate(arrays)
+        for arrays in zip(*((part.probabilities, part.wanted, part.losses) for part in parts), strict=True)
+    )
+    return BatchPass((*hidden, last), active, probabilities, wanted, losses)
+
+
+def join_errors(parts: Sequence[OutputErrors]) -> OutputErrors:
+    """Return the derivatives of a whole batch from those of groups of its samples."""
+    below = [part.below for part in parts if part.below is not None]
+    return OutputErrors(np.concatenate([part.error for part in parts]), np.concatenate(below) if below else None)
+
+
+def sample_groups(samples: int, layer: Layer, conventions: Conventions) -> list[slice]:
+    """Return the samples that go through the output layer together.
+
+    All of them where one product computes all neurons, and where they share one active set.
+    """
+    together = layer.tables is None or conventions.active_set == "union_of_batch"
+    return list(row_slices(samples, samples if together else SAMPLE_GROUP))
+
+
+def there_and_back(
+    network: Network,
+    features: Batch,
+    labels: sparse.csr_array,
+    draws: Sequence[Draws],
+    conventions: Conventions,
+    threads: Threads = SERIAL,
+    sample_weights: FloatArray | None = None,
+) -> tuple[BatchPass, OutputErrors]:
+    """Return the forward pass of a batch and the derivatives at its output layer, in groups of samples.
+
+    What `forward` and `output_errors` give one after the other.  A group's weights are gathered once, for both ways,
+    and stay in the cache; threads take a group each.
+    """
+    layer, own = network.layers[-1], label_sets(labels)
+    hidden, inputs = hidden_forward(network, features, draws, conventions)
+    samples = features.shape[0]
+    scale = batch_scale(samples, conventions.batch_reduction)
+
+    def one_group(rows: slice) -> tuple[BatchPass, OutputErrors]:
+        part = output_forward(layer, hidden, inputs[rows], own.group(rows), draws[-1].group(rows), conventions)
+        weights = None if sample_weights is None else sample_weights[rows]
+        errors = output_errors(layer, part, scale, conventions, weights)
+        return part._replace(layers=(part.layers[-1]._replace(kept=None),)), errors
+
+    passes, errors = zip(*threads.map(one_group, sample_groups(samples, layer, conventions)), strict=True)
+    return join_passes(hidden, inputs, passes), join_errors(errors)
+
+
 def layer_backward(layer: Layer, layer_pass: LayerPass, error: FloatArray) -> Gradient:
     """Return the gradient by one layer, from the derivatives by its sums."""
     if layer_pass.active is None:
@@ -154,40 +272,33 @@ def layer_backward(layer: Layer, layer_pass: LayerPass, error: FloatArray) -> Gr
     return sampled_gradient(error, layer_pass.active, layer_pass.inputs, layer.neurons)
 
 
-def error_below(
-    layer: Layer, layer_pass: LayerPass, error: FloatArray, threads: Threads = SERIAL
-) -> FloatArray:
+def error_below(layer: Layer, layer_pass: LayerPass, error: FloatArray) -> FloatArray:
     """Return the derivatives by the sums of the layer below."""
     if layer_pass.active is None:
         below = full_input_error(error, layer.weights, layer_pass.inputs)
     else:
-        below = sampled_input_error(error, layer.weights, layer_pass.active, layer_pass.inputs, threads)
+        below = sampled_input_error(error, layer.weights, layer_pass.active, layer_pass.inputs, layer_pass.kept)
     return through_relu(below, layer_pass.inputs)
 
 
-def backward(
-    network: Network,
-    batch_pass: BatchPass,
-    conventions: Conventions,
-    threads: Threads = SERIAL,
-    sample_weights: FloatArray | None = None,
-) -> tuple[Gradient, ...]:
-    """Return the gradients of a batch, one for each layer; a weight multiplies its sample's derivatives."""
-    samples = batch_pass.active.offsets.size - 1
-    error = output_error(
-        batch_pass.probabilities, batch_pass.wanted, batch_pass.active.offsets, conventions.softmax
-    )
-    error *= error.dtype.type(batch_scale(samples, conventions.batch_reduction))
-    if sample_weights is not None:
-        error *= np.repeat(sample_weights.astype(error.dtype, copy=False), batch_pass.active.sizes)
-    error = error.reshape(batch_pass.layers[-1].sums.shape)
-    gradients = []
-    for depth in range(len(network.layers) - 1, -1, -1):
+def gradients_from(network: Network, batch_pass: BatchPass, errors: OutputErrors) -> tuple[Gradient, ...]:
+    """Return the gradients of a batch, one for each layer, from the derivatives at the output layer."""
+    gradients = [layer_backward(network.layers[-1], batch_pass.layers[-1], errors.error)]
+    error = errors.below
+    for depth in range(len(network.layers) - 2, -1, -1):
         layer, layer_pass = network.layers[depth], batch_pass.layers[depth]
         gradients.append(layer_backward(layer, layer_pass, error))
-        if depth:
-            error = error_below(layer, layer_pass, error, threads)
+        error = error_below(layer, layer_pass, error) if depth else None
     return tuple(gradients[::-1])
+
+
+def backward(
+    network: Network, batch_pass: BatchPass, conventions: Conventions, sample_weights: FloatArray | None = None
+) -> tuple[Gradient, ...]:
+    """Return the gradients of a batch, one for each layer; a weight multiplies its sample's derivatives."""
+    scale = batch_scale(batch_pass.active.offsets.size - 1, conventions.batch_reduction)
+    errors = output_errors(network.layers[-1], batch_pass, scale, conventions, sample_weights)
+    return gradients_from(network, batch_pass, errors)
 
 
 def update_layer(
@@ -237,8 +348,8 @@ def training_step(
         raise ShapeError("features: expected at least one sample, got none")
     if sample_weights is not None:
         require_shape(sample_weights, (features.shape[0],), "sample_weights")
-    batch_pass = forward(network, features, labels, draws, conventions, threads)
-    gradients = backward(network, batch_pass, conventions, threads, sample_weights)
+    batch_pass, errors = there_and_back(network, features, labels, draws, conventions, threads, sample_weights)
+    gradients = gradients_from(network, batch_pass, errors)
     network.steps += 1
     for layer, gradient in zip(network.layers, gradients, strict=True):
         update_layer(layer, gradient, network.steps, optimizer, conventions, threads)

@@ -23,7 +23,7 @@ TWINS = {
     "keys": dict.fromkeys(["bucket_keys", "positional_keys", "positional_reversed_keys", "whole_bits_keys",
                            "natural_log_bits_keys", "fold_keys", "weighted_digits", "require_digits"], HASHING),
     "tables": dict.fromkeys(["build_tables", "insert_all", "delete", "move", "query_tables", "empty_tables", "hold_all",
-                             "keep_newest", "merge_addresses", "place", "join", "addresses_of", "fifo_slots",
+                             "in_buckets", "keep_newest", "merge_addresses", "place", "join", "addresses_of", "fifo_slots",
                              "reservoir_slots", "one_over_n_slots", "in_order_of_arrival"], TABLES),
     "ragged": dict.fromkeys(["offsets_of", "spans", "segment_reduce", "pack", "unpack", "pack_sets", "distinct",
                              "group_starts", "contains", "ranks_in_groups"], TABLES),
