@@ -137,9 +137,13 @@ QUESTIONS: tuple[Question, ...] = (
         "inverse_probability": "with 1 / (their probability of being drawn), so that they stand for all that was not "
                                "retrieved and the normaliser is an unbiased estimate of the full one",
     }),
+    Question(25, "padding_draws", "Whose random neurons fill up small active sets?", {
+        "per_sample": "each sample draws its own",
+        "shared_by_batch": "the samples of a batch take them from one draw, so that a batch touches fewer rows",
+    }),
 )  # fmt: skip
 """Questions 1 to 22 stand in the comparison of implementations; 23 is a fault of the original forward
-pass, 24 a correction that sampled softmax methods make and the paper does not."""
+pass, 24 a correction that sampled softmax methods make and the paper does not, 25 what those methods usually do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +180,7 @@ class Conventions:
     rebuild: str = "same_functions"
     softmax: str = "stable"
     padding_weight: str = "one"
+    padding_draws: str = "per_sample"
 
     def __post_init__(self) -> None:
         """Refuse an unknown answer before anything is computed with it."""

@@ -164,8 +164,10 @@ def draw_permutation(generator: Generator, count: int) -> IntArray:
     return generator.permutation(count)
 
 
-def draw_starts(generator: Generator, samples: int, neurons: int) -> IntArray:
-    """Draw for each sample where its padding starts in the permuted neurons, shape (B,)."""
+def draw_starts(generator: Generator, samples: int, neurons: int, padding_draws: str = "per_sample") -> IntArray:
+    """Draw where the padding of each sample starts in the permuted neurons, shape (B,) (question 25)."""
+    if padding_draws == "shared_by_batch":
+        return np.repeat(generator.integers(0, neurons, size=1), samples)
     return generator.integers(0, neurons, size=samples)
 
 

@@ -16,7 +16,6 @@ import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray
 from pyslide.engine.network import Layer, Network
-from pyslide.engine.tables import Tables
 from pyslide.engine.vectors import Batch, is_sparse
 from pyslide.training import Trainer, TrainingSettings
 
@@ -77,7 +76,7 @@ def bytes_of(network: Network) -> int:
     for layer in network.layers:
         size += sum(array.nbytes for array in arrays_of(layer).values())
         if layer.tables is not None:
-            size += sum(array.nbytes for array in layer.tables.tables[:-1])
+            size += sum(array.nbytes for array in layer.tables.tables.arrays().values())
     return size
 
 
@@ -96,17 +95,17 @@ def put_tables_in_files(shared: Shared) -> None:
     for depth, layer in enumerate(shared.network.layers):
         if layer.tables is None or isinstance(layer.tables.tables.members, np.memmap):
             continue
-        *arrays, table_bits = layer.tables.tables
-        files = [mapped(array, shared.folder / f"tables{depth}-{place}") for place, array in enumerate(arrays)]
-        layer.tables.tables = Tables._make([*files, table_bits])
+        tables = layer.tables.tables
+        files = {name: mapped(array, shared.folder / f"tables{depth}-{name}") for name, array in tables.arrays().items()}
+        layer.tables.tables = replace(tables, **files)
 
 
 def take_tables_out_of_files(network: Network) -> None:
     """Move tables back to the memory of this process."""
     for layer in network.layers:
         if layer.tables is not None:
-            *arrays, table_bits = layer.tables.tables
-            layer.tables.tables = Tables._make([*map(np.array, arrays), table_bits])
+            tables = layer.tables.tables
+            layer.tables.tables = replace(tables, **{name: np.array(array) for name, array in tables.arrays().items()})
 
 
 def batch_in_files(batch: Batch, folder: Path, name: str) -> Batch:

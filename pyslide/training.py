@@ -237,7 +237,7 @@ class Trainer:
     def draws(self, samples: int) -> list[Draws]:
         """Draw what a step needs: table orders, and a window of the shuffled neurons for each sample's padding."""
         return [
-            layer_draws(self.streams["steps"], layer, pool, samples)
+            layer_draws(self.streams["steps"], layer, pool, samples, self.settings.conventions.padding_draws)
             for layer, pool in zip(self.network.layers, self.pools, strict=True)
         ]
 
@@ -355,12 +355,12 @@ def checked_weights(settings: TrainingSettings, weights: FloatArray | None, rows
     return checked
 
 
-def layer_draws(generator: Generator, layer: Layer, pool: IntArray, samples: int) -> Draws:
+def layer_draws(generator: Generator, layer: Layer, pool: IntArray, samples: int, padding_draws: str) -> Draws:
     """Draw one layer's random choices for a batch; nothing for a layer without tables."""
     if layer.tables is None:
         return Draws(np.empty((samples, 0), dtype=np.int64), np.empty((samples, 0), dtype=np.int64))
     orders = draw_table_orders(generator, samples, layer.tables.multipliers.size)
-    starts = draw_starts(generator, samples, layer.neurons)
+    starts = draw_starts(generator, samples, layer.neurons, padding_draws)
     sampling = layer.tables.sampling
     width = min(layer.neurons, max(sampling.minimum_active, sampling.budget))
     places = (starts[:, None] + np.arange(width)) % layer.neurons

@@ -6,6 +6,8 @@ by slot.  That takes one entry a neuron and table, whatever the number of bucket
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +17,14 @@ from pyslide.arrays import FloatArray, IntArray
 from pyslide.engine.ragged import contains, distinct, group_starts, offsets_of, ranks_in_groups, spans
 from pyslide.engine.threads import SERIAL, Threads
 
+LANDMARK = 32
+"""Addresses between two landmarks."""
 COUNTED_KEYS = 8
 """Keys an arrival up to which arrivals are sorted by counting."""
 
 
-class Tables(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tables:
     """The buckets of L tables."""
 
     addresses: IntArray  # (buckets,) rising
@@ -28,10 +33,19 @@ class Tables(NamedTuple):
     arrivals: IntArray  # (buckets,)
     table_bits: int
 
+    def arrays(self) -> dict[str, IntArray]:
+        """Return the arrays by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "table_bits"}
+
     @property
     def sizes(self) -> IntArray:
         """Return the number of members of each bucket."""
         return np.diff(self.offsets)
+
+    @cached_property
+    def landmarks(self) -> IntArray:
+        """Return every 32nd address: few enough to stay in the cache, where most of a search then takes place."""
+        return self.addresses[::LANDMARK].copy()
 
 
 class Buckets(NamedTuple):
@@ -115,14 +129,14 @@ def merge_addresses(tables: Tables, newcomers: IntArray) -> Tables:
     """Return the tables with empty buckets for sorted distinct addresses that they lack."""
     if tables.addresses.size == 0:
         lengths = arrivals = np.zeros(newcomers.size, dtype=np.int64)
-        return tables._replace(addresses=newcomers, offsets=offsets_of(lengths), arrivals=arrivals)
+        return replace(tables, addresses=newcomers, offsets=offsets_of(lengths), arrivals=arrivals)
     fresh = newcomers[~contains(tables.addresses, newcomers)]
     addresses = np.concatenate([tables.addresses, fresh])
     order = np.argsort(addresses, kind="stable")
     padding = np.zeros(fresh.size, dtype=np.int64)
     lengths = np.concatenate([tables.sizes, padding])[order]
     arrivals = np.concatenate([tables.arrivals, padding])[order]
-    return tables._replace(addresses=addresses[order], offsets=offsets_of(lengths), arrivals=arrivals)
+    return replace(tables, addresses=addresses[order], offsets=offsets_of(lengths), arrivals=arrivals)
 
 
 def insert_all(
@@ -154,7 +168,7 @@ def insert_all(
     grown[buckets] += newcomers
     if bucket_policy.startswith("reservoir"):
         grown = np.minimum(grown, np.maximum(tables.sizes, capacity))
-    placed = place(tables, grown, bucket, slots, neurons[order])._replace(arrivals=total)
+    placed = replace(place(tables, grown, bucket, slots, neurons[order]), arrivals=total)
     return keep_newest(placed, capacity) if bucket_policy == "fifo" else placed
 
 
@@ -166,7 +180,7 @@ def place(tables: Tables, lengths: IntArray, bucket: IntArray, slots: IntArray, 
     inside = slots < lengths[bucket]
     # A repeated index keeps the last value assigned, as NumPy documents, which is the order of arrival.
     members[offsets[bucket[inside]] + slots[inside]] = neurons[inside]
-    return tables._replace(offsets=offsets, members=members)
+    return replace(tables, offsets=offsets, members=members)
 
 
 def keep_newest(tables: Tables, capacity: int) -> Tables:
@@ -175,7 +189,7 @@ def keep_newest(tables: Tables, capacity: int) -> Tables:
     if lengths.sum() == tables.members.size:
         return tables
     kept = spans(tables.offsets[1:] - lengths, lengths)
-    return tables._replace(offsets=offsets_of(lengths), members=tables.members[kept])
+    return replace(tables, offsets=offsets_of(lengths), members=tables.members[kept])
 
 
 def delete(tables: Tables, addresses: IntArray, neurons: IntArray) -> Tables:
@@ -189,7 +203,8 @@ def delete(tables: Tables, addresses: IntArray, neurons: IntArray) -> Tables:
     stays = ~contains(leaving, holder * population + tables.members) & (arrivals[holder] > 0)
     alive = arrivals > 0
     lengths = np.bincount(holder[stays], minlength=tables.addresses.size)[alive]
-    return tables._replace(
+    return replace(
+        tables,
         addresses=tables.addresses[alive],
         offsets=offsets_of(lengths),
         members=tables.members[stays],
@@ -293,9 +308,22 @@ def build_tables(
         part = keep_newest(part, capacity) if bucket_policy == "fifo" else part
         held = members[table, : part.members.size]
         held[:] = part.members
-        return part._replace(addresses=part.addresses.astype(address) + address(table << table_bits), members=held)
+        return replace(part, addresses=part.addresses.astype(address) + address(table << table_bits), members=held)
 
     return join(threads.map(one_table, range(count)), members)
+
+
+def find_buckets(tables: Tables, wanted: IntArray) -> IntArray:
+    """Return where each address is, or would be, among those of the tables, in two steps.
+
+    A binary search of millions of addresses waits for memory at each of its last steps; one among the landmarks and one
+    look at all addresses between two of them wait once.
+    """
+    wanted = wanted.astype(tables.addresses.dtype)
+    first = LANDMARK * np.maximum(np.searchsorted(tables.landmarks, wanted, side="right") - 1, 0)
+    places = first[..., None] + np.arange(LANDMARK)  # (..., 32)
+    near = tables.addresses.take(places, mode="clip")
+    return np.minimum(first + (near < wanted[..., None]).sum(axis=-1), tables.addresses.size - 1)
 
 
 def query_tables(tables: Tables, keys: IntArray) -> Buckets:
@@ -306,10 +334,10 @@ def query_tables(tables: Tables, keys: IntArray) -> Buckets:
     tables : Tables
     keys : ndarray of int, shape (B, L)
     """
-    wanted = addresses_of(keys, tables.table_bits).astype(tables.addresses.dtype)
+    wanted = addresses_of(keys, tables.table_bits)
     if tables.addresses.size == 0:
         return Buckets(np.zeros(keys.shape, dtype=np.int64), tables.members)
-    bucket = np.minimum(np.searchsorted(tables.addresses, wanted), tables.addresses.size - 1)
+    bucket = find_buckets(tables, wanted)
     sizes = tables.offsets[bucket + 1] - tables.offsets[bucket]
     lengths = np.where(tables.addresses[bucket] == wanted, sizes, 0)
     places = spans(tables.offsets[bucket].ravel(), lengths.ravel())

@@ -158,6 +158,10 @@ def test_two_workers_are_as_accurate_within_a_stated_bound(data):
     assert np.mean(scores["workers"]) > np.mean(scores["plain"]) - 0.05
 
 
+SIGN = "PYSLIDE_TEST_SIGN"
+"""The variable that names the file by which a worker says that it is at work."""
+
+
 class Odd(Exception):
     """Something that no worker expects."""
 
@@ -217,21 +221,31 @@ def dying_share(network, data, tasks):
 
 
 def slow_share(network, data, tasks):
+    Path(os.environ[SIGN]).touch()
     records = parallel.train_tasks(network, data, tasks)  # the real one: nobody has replaced it in the worker
     time.sleep(0.3)
     return records
 
 
 def sleeping_share(network, data, tasks):
+    Path(os.environ[SIGN]).touch()
     time.sleep(60)
 
 
 def process(folder, what):
     script = Path(folder) / "script.py"
     script.write_text(SCRIPT.format(here=str(Path(__file__).parent), folder=str(folder), what=what))
-    return subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    environment = {**os.environ, SIGN: f"{folder}.sign"}
+    return subprocess.Popen([sys.executable, str(script)], **pipes, env=environment, start_new_session=True)
+
+
+def wait_for_workers(folder, running):
+    """Wait until a worker is at work; how long its process takes to start is the machine's affair."""
+    sign = Path(f"{folder}.sign")
+    while not sign.exists():
+        assert running.poll() is None, running.stderr.read()
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(("what", "words"), [("failing", "this share is odd"), ("dying", "WorkerDiedError")])
@@ -247,7 +261,7 @@ def test_a_crash_surfaces_at_once(tmp_path, what, words):
 def test_ctrl_c_ends_the_run_after_the_interval(tmp_path):
     running = process(tmp_path, "slow")
     assert running.stdout.readline() == "started\n"
-    time.sleep(2.0)
+    wait_for_workers(tmp_path, running)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the workers, too
     out, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
@@ -263,7 +277,7 @@ def test_ctrl_c_ends_the_run_after_the_interval(tmp_path):
 def test_what_ends_a_run_at_once_leaves_neither_files_nor_workers(tmp_path, number, times, code):
     running = process(tmp_path, "sleeping")
     assert running.stdout.readline() == "started\n"
-    time.sleep(2.0)
+    wait_for_workers(tmp_path, running)
     for _ in range(times):
         os.kill(running.pid, number)
         time.sleep(0.2)

@@ -13,7 +13,7 @@ from strategies import all_conventions
 from pyslide.conventions import ORIGINAL_CPP, PAPER, PRESETS, QUESTIONS, Conventions
 from pyslide.errors import ConventionError
 from pyslide.parameters import DensifiedWinnerTakeAllParameters, SimHashParameters, WinnerTakeAllParameters
-from pyslide.randomness import draw_projections
+from pyslide.randomness import draw_projections, draw_starts
 from pyslide.spec.backward import batch_scale, output_error
 from pyslide.spec.forward import softmax
 from pyslide.spec.hashing import densify, hash_codes, occupied_codes, sign_bits
@@ -229,6 +229,10 @@ CASES = {
         "one": [1.0, 1.0],
         "inverse_probability": [1.0, pytest.approx(4.0, rel=1e-15)],
     }),
+    "padding_draws": (lambda answer: len(set(draw_starts(np.random.default_rng(0), 9, 10**6, answer).tolist())), {
+        "per_sample": 9,
+        "shared_by_batch": 1,
+    }),
 }  # fmt: skip
 """For each field a function of the answer, and its value for each answer."""
 
@@ -281,6 +285,7 @@ def test_the_papers_preset():
         "rebuild": "same_functions",
         "softmax": "stable",
         "padding_weight": "one",
+        "padding_draws": "per_sample",
     }
 
 
