@@ -17,6 +17,9 @@ WARM_UP = 3
 PROFILED = 3
 """Steps of each contender after those that are timed, under a profiler."""
 
+MOST_BATCHES = 200
+"""Batches of rows that are made or kept at most."""
+
 
 class Case(NamedTuple):
     """Rows to train on, and how; contenders differ in nothing else than how they train."""
@@ -29,8 +32,8 @@ class Case(NamedTuple):
 
 
 def rows_needed(shape: Shape, steps: int) -> int:
-    """Return for how many rows every step, timed or not, has a batch of its own."""
-    return shape.batch * (WARM_UP + steps + PROFILED)
+    """Return for how many rows every step, timed or not, has a batch of its own; in long runs batches come again."""
+    return shape.batch * min(WARM_UP + steps + PROFILED, MOST_BATCHES)
 
 
 def synthetic_rows(shape: Shape, steps: int) -> Dataset:

@@ -66,7 +66,7 @@ def contender_bars(axes: Axes, rows: Sequence[Measurement]) -> None:
     axes.barh(names, shares, left=steps, label="share of the rebuilds")
     axes.invert_yaxis()
     axes.set(xlabel="ms a step")
-    axes.legend()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def stage_bars(axes: Axes, row: Measurement) -> None:
@@ -86,7 +86,7 @@ def draw_ladder(rungs: Sequence[Rung]) -> Figure:
     (line,) = axes.plot(widths, steps, "o-", label="step")
     axes.fill_between(widths, low, high, color=line.get_color(), alpha=0.2, label="its quartiles")
     axes.plot(widths, [rung.measurement.amortised_milliseconds for rung in rungs], "s--", label="with rebuilds")
-    axes.set(xscale="log", yscale="log", xlabel="output neurons", ylabel="ms a step")
+    axes.set(xscale="log", ylim=(0, None), xlabel="output neurons", ylabel="ms a step")
     axes.legend()
     return figure
 

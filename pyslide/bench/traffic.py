@@ -56,7 +56,7 @@ def finish_pass(counts: Counts) -> int:
 
 
 def output_gradient(counts: Counts) -> int:
-    """Read errors and active sets by sample; write them by neuron, with each neuron's place and the sum for its bias."""
+    """Read errors and active sets by sample; write them by neuron, with its place and the sum for its bias."""
     errors = 2 * counts.active * (ID_BYTES + counts.number_bytes)
     return errors + counts.touched * (ID_BYTES + counts.number_bytes)
 

@@ -114,8 +114,8 @@ def roofline_text(measured: Roofline) -> str:
             f"{row.milliseconds:.1f}",
             f"{row.megabytes:.1f}",
             row.bandwidth,
-            f"{row.roofline_milliseconds:.1f}",
-            f"{row.times_roofline:.1f}",
+            f"{row.roofline_milliseconds:.2f}",
+            f"{row.times_roofline:.3g}",
         ]
         for row in measured.stages
     ]
