@@ -48,18 +48,18 @@ def come_to_rest() -> None:
             return
 
 
-def serve(connection: Connection, build: Callable[[], Any]) -> None:
+def serve(connection: Connection) -> None:
     """Build an object, then call its methods one after the other and send what they return, until nobody asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     try:
-        served = build()
+        served = connection.recv()()
         connection.send(None)
         while True:
             method, arguments = connection.recv()
             answer = getattr(served, method)(*arguments)
             come_to_rest()
             connection.send(answer)
-    except EOFError:  # the other end was closed
+    except (EOFError, ConnectionError):  # the other end was closed
         return
     except Exception:
         connection.send(Failure(traceback.format_exc()))
@@ -68,13 +68,18 @@ def serve(connection: Connection, build: Callable[[], Any]) -> None:
 class Remote:
     """The near end of an object in another process."""
 
-    def __init__(self, name: str, build: Callable[[], Any]) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         context = get_context("spawn")
         self.connection, far = context.Pipe()
-        self.process = context.Process(target=serve, args=(far, build), daemon=True)
+        self.process = context.Process(target=serve, args=(far,), daemon=True)
         self.process.start()
         far.close()
+
+    def build(self, builder: Callable[[], Any]) -> None:
+        """Build the object; what it is built from travels when an interruption already ends the process."""
+        self.send(builder)
+        self.answer()
 
     def answer(self) -> Any:
         """Wait for an answer.
@@ -98,9 +103,13 @@ class Remote:
 
     def ask(self, method: str, *arguments: Any) -> Any:
         """Return what a method of the object returns."""
-        with suppress(ConnectionError):  # it has ended; why, comes with the answer
-            self.connection.send((method, arguments))
+        self.send((method, arguments))
         return self.answer()
+
+    def send(self, message: Any) -> None:
+        """Send something; that the process has ended, and why, comes with the answer."""
+        with suppress(ConnectionError):
+            self.connection.send(message)
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
@@ -148,7 +157,7 @@ def in_processes(builders: Mapping[str, Callable[[], Any]], threads: int) -> Ite
     with orderly_termination(), ExitStack() as ends:
         for name, build in builders.items():
             with limited_pools(threads):
-                remotes[name] = Remote(name, build)
+                remotes[name] = Remote(name)
             ends.callback(remotes[name].end)
-            remotes[name].answer()
+            remotes[name].build(build)
         yield remotes

@@ -121,7 +121,8 @@ def test_stations_of_others_are_not_counted():
     def active_sets():
         return None
 
-    assert station_seconds(active_sets, {"test_bench_measuring.active_sets": "mine", "sampling.active_sets": "ours"}) == {}
+    stations = {"test_bench_measuring.active_sets": "mine", "sampling.active_sets": "ours"}
+    assert station_seconds(active_sets, stations) == {}
 
 
 def test_a_station_that_was_not_called_took_no_time():

@@ -35,17 +35,18 @@ def test_each_has_a_process_and_the_threads_it_may_have(monkeypatch):
 
 
 def test_a_fault_comes_home_with_its_traceback():
-    with pytest.raises(ContenderError, match=r"(?s)^two failed:\nTraceback.*in fail\n.*ValueError: one too many"):
-        with in_processes({"one": Served, "two": Served}, 1) as remotes:
-            number = remotes["one"].ask("number")
+    words = r"(?s)^two failed:\nTraceback.*in fail\n.*ValueError: one too many"
+    with in_processes({"one": Served, "two": Served}, 1) as remotes:
+        number = remotes["one"].ask("number")
+        with pytest.raises(ContenderError, match=words):
             remotes["two"].ask("fail")
     assert gone(number)
 
 
 def test_a_fault_while_building_comes_home():
-    with pytest.raises(ContenderError, match=r"(?s)^sick failed:\nTraceback.*in broken\n.*KeyError"):
-        with in_processes({"sick": broken}, 1):
-            pass
+    words = r"(?s)^sick failed:\nTraceback.*in broken\n.*KeyError"
+    with pytest.raises(ContenderError, match=words), in_processes({"sick": broken}, 1):
+        pass
 
 
 def test_a_death_without_a_word_is_said():
