@@ -14,7 +14,7 @@ import numpy as np
 from pyslide.bench.cases import Case
 from pyslide.bench.counts import Counts, next_counts
 from pyslide.errors import MissingExtraError, OutOfRangeError
-from pyslide.settings import Hashing, LayerSettings
+from pyslide.settings import LayerSettings
 from pyslide.training import Schedule, Trainer, TrainingSettings
 
 NEVER = Schedule(first_interval=1e12)
@@ -39,13 +39,20 @@ class Contender(Protocol):
 
 
 class EngineContender:
-    """A network of ours, with tables or without."""
+    """A network of ours.
 
-    def __init__(self, case: Case, hashing: Hashing | None) -> None:
+    Parameters
+    ----------
+    case : Case
+    choice : mapping of str to object
+        How the output layer's active neurons are chosen, as `LayerSettings` takes it; nothing for all of them.
+    """
+
+    def __init__(self, case: Case, **choice: Any) -> None:
         shape = case.shape
-        layers = (LayerSettings(neurons=shape.hidden), LayerSettings(neurons=shape.labels, hashing=hashing))
+        self.all_active = not choice
         settings = TrainingSettings(
-            layers=layers,
+            layers=(LayerSettings(neurons=shape.hidden), LayerSettings(neurons=shape.labels, **choice)),
             batch_size=shape.batch,
             schedule=NEVER,
             conventions=case.conventions,
@@ -72,7 +79,7 @@ class EngineContender:
 
     def sizes(self) -> Sizes:
         """Return the sizes of the step that comes next."""
-        if not self.has_tables:
+        if self.all_active:
             neurons = self.trainer.network.layers[-1].neurons
             return Sizes(neurons, neurons)
         counts = self.counts()
@@ -160,8 +167,8 @@ class TorchFullSoftmax:
 Builder = Callable[[Case], Contender]
 
 CONTENDERS: Mapping[str, Builder] = {
-    "slide": lambda case: EngineContender(case, case.hashing),
-    "full softmax": lambda case: EngineContender(case, None),
+    "slide": lambda case: EngineContender(case, hashing=case.hashing),
+    "full softmax": EngineContender,
     "torch full softmax": TorchFullSoftmax,
 }
 """How each contender is built."""

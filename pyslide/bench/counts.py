@@ -51,7 +51,7 @@ def next_counts(trainer: Trainer) -> Counts:
         tables=0 if output.tables is None else output.tables.multipliers.size,
         retrieved=retrieved(trainer, done),
         active=done.active.neurons.size,
-        touched=output.neurons if output.tables is None else distinct(done.active.neurons).size,
+        touched=distinct(done.active.neurons).size,
         number_bytes=output.weights.itemsize,
     )
 

@@ -26,7 +26,7 @@ class Traced:
         """Return the largest memory of building, three steps and a rebuild, over that of the output weights."""
         tracemalloc.start()
         try:
-            contender = EngineContender(self.case, self.case.hashing)
+            contender = EngineContender(self.case, hashing=self.case.hashing)
             for _ in range(3):
                 contender.step()
             contender.rebuild()

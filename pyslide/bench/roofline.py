@@ -40,7 +40,7 @@ class Profiled:
     """SLIDE that says where its time goes, in a process of its own."""
 
     def __init__(self, case: Case) -> None:
-        self.contender = EngineContender(case, case.hashing)
+        self.contender = EngineContender(case, hashing=case.hashing)
 
     def step(self) -> None:
         """Train on one batch."""

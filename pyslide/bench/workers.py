@@ -50,7 +50,7 @@ def measure_workers(case: Case, counts: Sequence[int]) -> list[WorkerMeasurement
     counts : sequence of int
         Numbers of workers above 1.
     """
-    trainer = EngineContender(case._replace(threads=1), case.hashing).trainer
+    trainer = EngineContender(case._replace(threads=1), hashing=case.hashing).trainer
     chosen = [Workers(count=1)]
     chosen += [Workers(count=count, kind=kind) for count in counts for kind in ("processes", "threads")]
     turns = [[step_milliseconds(trainer, workers) for workers in chosen] for _ in range(ROUNDS)]

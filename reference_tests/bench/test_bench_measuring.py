@@ -108,7 +108,7 @@ def test_contenders_say_how_large_a_step_is():
 def test_every_station_exists_and_is_seen_in_a_step(threads):
     """Renamed, moved, or called by another thread, a station fails here."""
     case = tiny_case(threads=threads)
-    with_tables, without = EngineContender(case, case.hashing), EngineContender(case, None)
+    with_tables, without = EngineContender(case, hashing=case.hashing), EngineContender(case)
     seen = {**station_seconds(with_tables.step, STATIONS), **station_seconds(without.step, STATIONS)}
     assert set(seen) == set(STATIONS.values())
     assert len(set(STATIONS.values())) == len(STATIONS)
