@@ -16,6 +16,8 @@ WARM_UP = 3
 """Steps of each contender before those that are timed."""
 PROFILED = 3
 """Steps of each contender after those that are timed, under a profiler."""
+COUNTED = 3
+"""Steps after those, of which active neurons and touched rows are counted."""
 
 MOST_BATCHES = 200
 """Batches of rows that are made or kept at most."""
@@ -33,7 +35,7 @@ class Case(NamedTuple):
 
 def rows_needed(shape: Shape, steps: int) -> int:
     """Return for how many rows every step, timed or not, has a batch of its own; in long runs batches come again."""
-    return shape.batch * min(WARM_UP + steps + PROFILED, MOST_BATCHES)
+    return shape.batch * min(WARM_UP + steps + PROFILED + COUNTED, MOST_BATCHES)
 
 
 def synthetic_rows(shape: Shape, steps: int) -> Dataset:

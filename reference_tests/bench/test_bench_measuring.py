@@ -7,7 +7,16 @@ import pytest
 from bench_cases import PLAIN, TABLES, TINY, tiny_case
 
 from pyslide.bench import SHAPES, ladder, measure
-from pyslide.bench.cases import MOST_BATCHES, PROFILED, WARM_UP, rows_needed, shape_of, some_rows, synthetic_rows
+from pyslide.bench.cases import (
+    COUNTED,
+    MOST_BATCHES,
+    PROFILED,
+    WARM_UP,
+    rows_needed,
+    shape_of,
+    some_rows,
+    synthetic_rows,
+)
 from pyslide.bench.contenders import CONTENDERS, EngineContender, peers_named
 from pyslide.bench.counts import next_counts
 from pyslide.bench.memory import peak_copies
@@ -167,7 +176,7 @@ def test_peers_by_name():
 
 
 def test_every_step_has_rows_of_its_own():
-    assert rows_needed(TINY, 4) == 16 * (WARM_UP + 4 + PROFILED)
+    assert rows_needed(TINY, 4) == 16 * (WARM_UP + 4 + PROFILED + COUNTED)
     one, two = synthetic_rows(TINY, 4), synthetic_rows(TINY, 4)
     assert one.rows == rows_needed(TINY, 4)
     assert rows_needed(TINY, 10**6) == 16 * MOST_BATCHES
