@@ -50,7 +50,7 @@ class EngineContender:
 
     def __init__(self, case: Case, **choice: Any) -> None:
         shape = case.shape
-        self.all_active = not choice
+        self.all_active, self.threads = not choice, case.threads
         settings = TrainingSettings(
             layers=(LayerSettings(neurons=shape.hidden), LayerSettings(neurons=shape.labels, **choice)),
             batch_size=shape.batch,

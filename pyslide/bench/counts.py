@@ -40,7 +40,7 @@ def next_counts(trainer: Trainer) -> Counts:
     draws = trainer.draws(rows.size)
     stream.bit_generator.state = before
     features, conventions = trainer.features[rows], trainer.settings.conventions
-    done = forward(trainer.network, features, trainer.labels[rows], draws, conventions, trainer.threads)
+    done = forward(trainer.network, features, trainer.labels[rows], draws, conventions)
     output = trainer.network.layers[-1]
     return Counts(
         samples=rows.size,

@@ -48,7 +48,7 @@ class Profiled:
 
     def profile_step(self) -> dict[str, float]:
         """Return the seconds of the stages of a step."""
-        return station_seconds(self.contender.step, STATIONS)
+        return station_seconds(self.contender.step, STATIONS, self.contender.threads)
 
     def count_step(self) -> Counts:
         """Return the counts of a step, which is not timed: counting brings into the cache what it would fetch."""
@@ -58,7 +58,7 @@ class Profiled:
 
     def profile_rebuild(self) -> dict[str, float]:
         """Return the seconds of the stages of a rebuild."""
-        return station_seconds(self.contender.rebuild, REBUILD_STATIONS)
+        return station_seconds(self.contender.rebuild, REBUILD_STATIONS, self.contender.threads)
 
 
 def measure_roofline(case: Case, steps: int) -> Roofline:

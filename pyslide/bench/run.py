@@ -73,7 +73,7 @@ class Measured:
         """Return the seconds of the stations of one more step; only our own engine has any."""
         if not isinstance(self.contender, EngineContender):
             return {}
-        return station_seconds(self.contender.step, STATIONS)
+        return station_seconds(self.contender.step, STATIONS, self.contender.threads)
 
     def sizes(self) -> Sizes:
         """Return the sizes of one more step."""

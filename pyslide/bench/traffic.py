@@ -67,10 +67,18 @@ def input_gradient(counts: Counts) -> int:
 
 
 def error_below(counts: Counts) -> int:
-    """Read errors, active sets and the weights of every touched neuron; write the errors of the hidden layer."""
-    rows = counts.touched * counts.hidden * counts.number_bytes
+    """Read errors and active sets; write the errors of the hidden layer.
+
+    The weights are those that the way there has read: they can stay in the cache for a few samples at a time.
+    """
     below = counts.samples * counts.hidden * counts.number_bytes
-    return rows + below + counts.active * (ID_BYTES + counts.number_bytes)
+    return below + counts.active * (ID_BYTES + counts.number_bytes)
+
+
+def join_groups(counts: Counts) -> int:
+    """Read and write active sets, sums, probabilities, targets and errors, and the errors of the hidden layer."""
+    flat = counts.active * (ID_BYTES + 4 * counts.number_bytes)
+    return 2 * (flat + counts.samples * counts.hidden * counts.number_bytes)
 
 
 def update_rows(counts: Counts) -> int:
@@ -110,9 +118,10 @@ STEP: Mapping[str, Stage] = {
     "forward, all neurons": Stage(hidden_forward, "gather"),
     "forward, active neurons": Stage(active_forward, "gather"),
     "softmax, targets, loss": Stage(finish_pass, "copy"),
+    "error of the layer below": Stage(error_below, "copy"),
+    "join groups of samples": Stage(join_groups, "copy"),
     "gradient factors, output": Stage(output_gradient, "copy"),
     "gradient factors, input": Stage(input_gradient, "copy"),
-    "error of the layer below": Stage(error_below, "gather"),
     "optimiser, weights": Stage(update_rows, "update"),
     "optimiser, biases": Stage(update_biases, "update"),
 }

@@ -1,12 +1,13 @@
 """What is counted, and who has a turn; how fast anything is, is no matter of tests."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from bench_cases import PLAIN, TABLES, TINY, tiny_case
 
-from pyslide.bench import SHAPES, ladder, measure
+from pyslide.bench import SHAPES, ladder, measure, stages
 from pyslide.bench.cases import (
     COUNTED,
     MOST_BATCHES,
@@ -21,7 +22,8 @@ from pyslide.bench.contenders import CONTENDERS, EngineContender, peers_named
 from pyslide.bench.counts import next_counts
 from pyslide.bench.memory import peak_copies
 from pyslide.bench.run import REBUILD_INTERVAL, Measured, amortised, take_turns
-from pyslide.bench.stages import REBUILD_STATIONS, STATIONS, median_seconds, station_seconds
+from pyslide.bench.stages import REBUILD_STATIONS, STATIONS, Stopwatch, median_seconds, station, station_seconds
+from pyslide.engine import ragged
 from pyslide.engine.network import input_keys, neuron_keys
 from pyslide.errors import OutOfRangeError
 
@@ -118,20 +120,42 @@ def test_every_station_exists_and_is_seen_in_a_step(threads):
     """Renamed, moved, or called by another thread, a station fails here."""
     case = tiny_case(threads=threads)
     with_tables, without = EngineContender(case, hashing=case.hashing), EngineContender(case)
-    seen = {**station_seconds(with_tables.step, STATIONS), **station_seconds(without.step, STATIONS)}
-    assert set(seen) == set(STATIONS.values())
-    assert len(set(STATIONS.values())) == len(STATIONS)
+    names = {name: name for name in STATIONS}
+    seen = {**station_seconds(with_tables.step, names, threads), **station_seconds(without.step, names, threads)}
+    assert set(seen) == set(STATIONS)
     assert all(seconds > 0 for seconds in seen.values())
-    rebuilt = station_seconds(with_tables.rebuild, REBUILD_STATIONS)
+    rebuilt = station_seconds(with_tables.rebuild, REBUILD_STATIONS, threads)
     assert list(rebuilt) == list(REBUILD_STATIONS.values())
 
 
-def test_stations_of_others_are_not_counted():
-    def active_sets():
-        return None
+def test_functions_are_themselves_again():
+    before = [station(name) for name in STATIONS]
+    with pytest.raises(ZeroDivisionError):
+        station_seconds(lambda: 1 / 0, STATIONS, 1)
+    assert [station(name) for name in STATIONS] == before
+    with pytest.raises(AttributeError, match="no_such_station"):
+        station_seconds(lambda: None, {"forward.no_such_station": ""}, 1)
 
-    stations = {"test_bench_measuring.active_sets": "mine", "sampling.active_sets": "ours"}
-    assert station_seconds(active_sets, stations) == {}
+
+def test_what_threads_do_side_by_side_is_shared_out():
+    watch = Stopwatch(4)
+    watch.add("station", 1.0)
+    other = threading.Thread(target=watch.add, args=("station", 2.0))
+    other.start()
+    other.join()
+    assert watch.seconds == {"station": 1.5}
+
+
+def test_functions_that_share_a_description_are_added_up(monkeypatch):
+    clock = iter([0, 1, 10, 12])
+    monkeypatch.setattr(stages.time, "perf_counter", lambda: next(clock))
+    twice = {"ragged.offsets_of": "offsets", "ragged.group_starts": "offsets"}
+
+    def action():
+        ragged.offsets_of(np.arange(3))
+        ragged.group_starts(np.arange(3))
+
+    assert station_seconds(action, twice, 1) == {"offsets": 3}
 
 
 def test_a_station_that_was_not_called_took_no_time():

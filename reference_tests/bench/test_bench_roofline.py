@@ -67,7 +67,8 @@ EXPECTED = {
     "softmax, targets, loss": ["sums", "sums", "sums"],
     "gradient factors, output": [*["error", "active"] * 2, "touched", "biases"],
     "gradient factors, input": [*["features", "feature_ids"] * 2, "touched_features"],
-    "error of the layer below": ["error", "active", "rows", "inputs"],
+    "error of the layer below": ["error", "active", "inputs"],
+    "join groups of samples": ["active", "sums", "sums", "sums", "error", "inputs"] * 2,
     "optimiser, weights": [
         "error", "active", "inputs", "features", "feature_ids", "hidden_sums", *["rows", "feature_rows"] * 6,
     ],
