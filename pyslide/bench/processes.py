@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from pyslide.errors import PyslideError
-from pyslide.interruption import orderly_termination
+from pyslide.interruption import DeferredInterrupt, orderly_termination
 
 POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Where libraries for linear algebra read how many threads they may start."""
@@ -156,8 +156,10 @@ def in_processes(builders: Mapping[str, Callable[[], Any]], threads: int) -> Ite
     remotes = {}
     with orderly_termination(), ExitStack() as ends:
         for name, build in builders.items():
-            with limited_pools(threads):
+            with DeferredInterrupt() as interrupt, limited_pools(threads):  # no process that nobody would end
                 remotes[name] = Remote(name)
-            ends.callback(remotes[name].end)
+                ends.callback(remotes[name].end)
+            if interrupt.requested:
+                raise KeyboardInterrupt
             remotes[name].build(build)
         yield remotes

@@ -383,7 +383,7 @@ MUTANTS = (
     Mutant("bench-silent-fault", "a fault comes home without its traceback", "pyslide/bench/processes.py",
            "Failure(traceback.format_exc())", 'Failure("it failed")'),
     Mutant("bench-left-behind", "an interrupted run leaves its processes", "pyslide/bench/processes.py",
-           "            ends.callback(remotes[name].end)\n", ""),
+           "                ends.callback(remotes[name].end)\n", ""),
     Mutant("bench-restless", "a turn begins while others' threads still work", "pyslide/bench/processes.py",
            "time.process_time() - before < MOMENT / 5", "time.process_time() - before < 2"),
     Mutant("bench-two-peaks", "the resident set as it is, not at its largest", "pyslide/bench/memory.py",
