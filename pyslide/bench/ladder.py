@@ -1,17 +1,20 @@
-"""Widths from 10^3 to 10^6 outputs at one load of features, SLIDE alone."""
+"""Widths from 10^3 to 10^6 outputs at one load of features: SLIDE at each width, in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from pyslide.bench.run import Measurement, measure
-from pyslide.bench.shapes import SHAPES, Shape
-from pyslide.data import Dataset
+from pyslide.bench.cases import Case, synthetic_rows
+from pyslide.bench.run import Measurement, measure_all
+from pyslide.bench.shapes import SHAPES
+from pyslide.conventions import Conventions
 from pyslide.settings import Hashing
 
 RUNGS = tuple(name for name in SHAPES if name.startswith("width-"))
 """The shapes of the ladder, by rising width."""
+BASE = 10_000
+"""The width that the others are compared with."""
 
 
 class Rung(NamedTuple):
@@ -21,19 +24,29 @@ class Rung(NamedTuple):
     measurement: Measurement
 
 
-def climb(data_of: Callable[[Shape], Dataset], hashing: Hashing, steps: int, threads: int) -> list[Rung]:
-    """Measure SLIDE at every width.
+def climb(
+    names: Sequence[str], hashing: Hashing, conventions: Conventions, steps: int, threads: int
+) -> list[Rung]:
+    """Measure SLIDE at several widths, which take turns.
 
     Parameters
     ----------
-    data_of : callable
-        From a shape to its data.
+    names : sequence of str
+        Keys of `SHAPES`.
     hashing : Hashing
         Its padding keeps the active neurons equal where the tables give less.
-    steps : int
-    threads : int
+    conventions : Conventions
+    steps, threads : int
     """
-    return [
-        Rung(SHAPES[name].labels, measure(data_of(SHAPES[name]), SHAPES[name], hashing, ["slide"], steps, threads)[0])
-        for name in RUNGS
-    ]
+    entries = {
+        name: ("slide", Case(synthetic_rows(SHAPES[name], steps), SHAPES[name], hashing, conventions, threads))
+        for name in names
+    }
+    measured = measure_all(entries, steps, threads)
+    return [Rung(SHAPES[one.name].labels, one) for one in measured]
+
+
+def times_base(rungs: Sequence[Rung]) -> list[float]:
+    """Return each width's step beside that of 10^4 outputs, or of the narrowest where that is missing."""
+    base = next((rung for rung in rungs if rung.outputs == BASE), rungs[0])
+    return [rung.measurement.step_milliseconds / base.measurement.step_milliseconds for rung in rungs]

@@ -1,18 +1,24 @@
-"""Contenders take turns on the same batches, so that a noisy machine is noisy for all of them."""
+"""Contenders take turns on the same batches, each in a process of its own, so that a noisy machine is noisy for all."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from pyslide.bench.contenders import CONTENDERS, Contender, EngineContender
-from pyslide.bench.shapes import Shape
-from pyslide.bench.stages import stage_seconds
-from pyslide.data import Dataset
-from pyslide.settings import Hashing
+from pyslide.bench.cases import COUNTED, PROFILED, WARM_UP, Case
+from pyslide.bench.contenders import CONTENDERS, EngineContender, Sizes
+from pyslide.bench.memory import peak_resident_bytes
+from pyslide.bench.processes import Remote, in_processes
+from pyslide.bench.stages import STATIONS, median_seconds, station_seconds
+
+REBUILD_INTERVAL = 50
+"""Steps between rebuilds, as in the paper's schedule and the original program."""
+REBUILDS = 3
+"""Rebuilds that are timed."""
 
 
 class Measurement(NamedTuple):
@@ -21,92 +27,150 @@ class Measurement(NamedTuple):
     name: str
     step_milliseconds: float  # median
     spread_milliseconds: float  # interquartile range
+    quartiles_milliseconds: tuple[float, float]
     rebuild_milliseconds: float  # of one rebuild; 0 without tables
     amortised_milliseconds: float  # a step and its share of the rebuilds
     samples_per_second: float  # amortised
     active_neurons: float  # a sample, at the output
+    touched_rows: float  # of the output's weights, a batch
+    peak_megabytes: float  # of the whole process, 10^6 bytes
     times_as_fast: float  # as the slowest contender, amortised
     stages: Mapping[str, float]  # milliseconds
 
 
-def timed(action: Contender) -> float:
-    """Return the seconds of one step."""
-    started = time.perf_counter()
-    action.step()
-    return time.perf_counter() - started
-
-
-def rebuild_seconds(contender: Contender, repetitions: int) -> float:
-    """Return the median seconds of a rebuild; 0 for a contender without tables."""
-    if not isinstance(contender, EngineContender) or contender.trainer.network.layers[-1].tables is None:
-        return 0.0
-    seconds = []
-    for _ in range(repetitions):
-        started = time.perf_counter()
-        contender.rebuild()
-        seconds.append(time.perf_counter() - started)
-    return float(np.median(seconds))
-
-
-def measure(
-    data: Dataset,
-    shape: Shape,
-    hashing: Hashing,
-    names: Sequence[str],
-    steps: int,
-    threads: int,
-    rebuild_interval: int = 50,
-) -> list[Measurement]:
-    """Measure contenders side by side.
+class Measured:
+    """A contender that measures itself, in a process of its own.
 
     Parameters
     ----------
-    data : Dataset
-    shape : Shape
-    hashing : Hashing
-        The tables of SLIDE's output layer.
+    name : str
+        Its key in `CONTENDERS`.
+    case : Case
+    """
+
+    def __init__(self, name: str, case: Case) -> None:
+        self.contender = CONTENDERS[name](case)
+
+    def step(self) -> float:
+        """Return the seconds of one step."""
+        started = time.perf_counter()
+        self.contender.step()
+        return time.perf_counter() - started
+
+    def rebuild(self) -> float:
+        """Return the seconds of a rebuild; 0 for a contender without tables."""
+        if not isinstance(self.contender, EngineContender) or not self.contender.has_tables:
+            return 0.0
+        started = time.perf_counter()
+        self.contender.rebuild()
+        return time.perf_counter() - started
+
+    def peak_bytes(self) -> int:
+        """Return the largest resident set that the process ever had."""
+        return peak_resident_bytes()
+
+    def profile(self) -> dict[str, float]:
+        """Return the seconds of the stations of one more step; only our own engine has any."""
+        if not isinstance(self.contender, EngineContender):
+            return {}
+        return station_seconds(self.contender.step, STATIONS, self.contender.threads)
+
+    def sizes(self) -> Sizes:
+        """Return the sizes of one more step."""
+        sizes = self.contender.sizes()
+        if isinstance(self.contender, EngineContender) and not self.contender.all_active:  # else all are the same
+            self.contender.step()
+        return sizes
+
+
+def take_turns(remotes: Mapping[str, Remote], steps: int) -> dict[str, list[float]]:
+    """Let everybody make a step in turn and return the seconds of each step, those that warm up left out."""
+    seconds: dict[str, list[float]] = {name: [] for name in remotes}
+    for turn in range(WARM_UP + steps):
+        for name, remote in remotes.items():
+            spent = remote.ask("step")
+            if turn >= WARM_UP:
+                seconds[name].append(spent)
+    return seconds
+
+
+def measure(
+    case: Case, names: Sequence[str], steps: int, rebuild_interval: int = REBUILD_INTERVAL
+) -> list[Measurement]:
+    """Measure contenders side by side on one case.
+
+    Parameters
+    ----------
+    case : Case
     names : sequence of str
         Keys of `CONTENDERS`.
     steps : int
         Timed steps of each, after three that are not timed.
-    threads : int
     rebuild_interval : int
         Steps between rebuilds, for the amortised time.
+
+    Raises
+    ------
+    ContenderError
+        If one of them fails.
     """
-    contenders = {name: CONTENDERS[name](data, shape, hashing, threads) for name in names}
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(steps + 3):
-        for name, contender in contenders.items():
-            spent = timed(contender)
-            if turn >= 3:
-                seconds[name].append(spent)
-    rows = [
-        measurement(name, contender, seconds[name], rebuild_interval, shape.batch)
-        for name, contender in contenders.items()
-    ]
+    return measure_all({name: (name, case) for name in names}, steps, case.threads, rebuild_interval)
+
+
+def measure_all(
+    entries: Mapping[str, tuple[str, Case]], steps: int, threads: int, rebuild_interval: int = REBUILD_INTERVAL
+) -> list[Measurement]:
+    """Measure contenders side by side, each on a case of its own.
+
+    Parameters
+    ----------
+    entries : mapping
+        From what a measurement is called to a key of `CONTENDERS` and a case.
+    steps, threads, rebuild_interval : int
+
+    Raises
+    ------
+    ContenderError
+        If one of them fails.
+    """
+    builders = {called: partial(Measured, *entry) for called, entry in entries.items()}
+    with in_processes(builders, threads) as remotes:
+        seconds = take_turns(remotes, steps)
+        rows = [
+            measurement(called, remote, seconds[called], rebuild_interval, entries[called][1].shape.batch)
+            for called, remote in remotes.items()
+        ]
     slowest = max(row.amortised_milliseconds for row in rows)
     return [row._replace(times_as_fast=slowest / row.amortised_milliseconds) for row in rows]
 
 
+def amortised(step: float, rebuild: float, rebuild_interval: int) -> float:
+    """Return the time of a step with its share of a rebuild."""
+    return step + rebuild / rebuild_interval
+
+
 def measurement(
-    name: str, contender: Contender, seconds: Sequence[float], rebuild_interval: int, batch: int
+    name: str, remote: Remote, seconds: Sequence[float], rebuild_interval: int, batch: int
 ) -> Measurement:
     """Return one contender's figures."""
-    milliseconds = 1e3 * np.asarray(seconds)
-    low, middle, high = np.percentile(milliseconds, [25, 50, 75])
-    rebuild = 1e3 * rebuild_seconds(contender, 3)
-    amortised = middle + rebuild / rebuild_interval
-    ours = isinstance(contender, EngineContender)
-    stages = {name: 1e3 * spent for name, spent in stage_seconds(contender.step, 3).items()} if ours else {}
-    active = float(np.mean(contender.active)) if isinstance(contender, EngineContender) else np.nan
+    low, middle, high = (float(value) for value in np.percentile(1e3 * np.asarray(seconds), [25, 50, 75]))
+    rebuild = 1e3 * float(np.median([remote.ask("rebuild") for _ in range(REBUILDS)]))
+    peak = remote.ask("peak_bytes")
+    # Clocks first: counting brings into the cache what the step that it counts would have to fetch.
+    profiles = [remote.ask("profile") for _ in range(PROFILED)]
+    active, touched = np.mean([remote.ask("sizes") for _ in range(COUNTED)], axis=0)
+    whole = amortised(middle, rebuild, rebuild_interval)
     return Measurement(
         name,
-        float(middle),
-        float(high - low),
+        middle,
+        high - low,
+        (low, high),
         rebuild,
-        float(amortised),
-        float(1e3 * batch / amortised),
-        active,
+        whole,
+        1e3 * batch / whole,
+        float(active),
+        float(touched),
+        peak / 1e6,
         1.0,
-        stages,
+        {stage: 1e3 * spent for stage, spent in median_seconds(profiles).items()},
     )

@@ -8,11 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pyslide.bench.cases import Case
 from pyslide.bench.contenders import EngineContender
-from pyslide.bench.shapes import Shape
-from pyslide.data import Dataset
 from pyslide.parallel import Workers, run_asynchronously
-from pyslide.settings import Hashing
 from pyslide.training import StepRecord, Trainer
 
 ROUNDS = 2
@@ -42,19 +40,17 @@ def step_milliseconds(trainer: Trainer, workers: Workers) -> float:
     return 1e3 * (ends[steps[-1]] - ends[steps[0]]) / (steps[-1] - steps[0])
 
 
-def measure_workers(data: Dataset, shape: Shape, hashing: Hashing, counts: Sequence[int]) -> list[WorkerMeasurement]:
+def measure_workers(case: Case, counts: Sequence[int]) -> list[WorkerMeasurement]:
     """Measure one worker, and threads and processes of every other number.
 
     Parameters
     ----------
-    data : Dataset
-        Its rows are one interval: at most 50 batches.
-    shape : Shape
-    hashing : Hashing
+    case : Case
+        Its rows are one interval: at most 50 batches.  A worker has one thread.
     counts : sequence of int
         Numbers of workers above 1.
     """
-    trainer = EngineContender(data, shape, hashing, threads=1).trainer
+    trainer = EngineContender(case._replace(threads=1), hashing=case.hashing).trainer
     chosen = [Workers(count=1)]
     chosen += [Workers(count=count, kind=kind) for count in counts for kind in ("processes", "threads")]
     turns = [[step_milliseconds(trainer, workers) for workers in chosen] for _ in range(ROUNDS)]

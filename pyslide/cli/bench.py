@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-import json
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from pyslide.bench import SHAPES, Measurement, Shape, measure
-from pyslide.bench.contenders import CONTENDERS
-from pyslide.bench.ladder import Rung, climb
+from pyslide.bench import SHAPES, Case, measure, plots
+from pyslide.bench.cases import rows_needed, shape_of, some_rows, synthetic_rows
+from pyslide.bench.contenders import peers_named, require_installed
+from pyslide.bench.ladder import RUNGS, climb
 from pyslide.bench.memory import peak_copies
-from pyslide.bench.shapes import synthetic
-from pyslide.bench.workers import WorkerMeasurement, measure_workers
-from pyslide.cli.output import add_json, print_json, table
-from pyslide.data import Dataset, load
-from pyslide.data.writing import written_aside
-from pyslide.settings import Hashing
-from pyslide.spec.sampling import Sampling
+from pyslide.bench.roofline import measure_roofline
+from pyslide.bench.workers import measure_workers
+from pyslide.cli import bench_reports as reports
+from pyslide.cli.output import add_json, print_json
+from pyslide.cli.settings import add_conventions, add_tables, conventions_of, hashing_of
+from pyslide.data import load
+from pyslide.errors import FormatError, OutOfRangeError
 
-QUICK = "width-10000"
-"""A shape that fits a minute."""
+QUICK, QUICK_RUNGS, QUICK_STEPS = "width-10000", RUNGS[:-1], 5
+"""What fits a minute."""
+EXAMPLES = """examples:
+  pyslide bench --quick
+  pyslide bench --shape amazon-670k --peers all --plot bench.svg
+  pyslide bench --shape amazon-670k --peers torch -K 6 --convention packing=natural_log_bits
+  pyslide bench --ladder -K 6
+  pyslide bench --roofline --shape width-100000
+  pyslide bench --workers 2 --steps 40
+"""
+
+
+def peers(word: str) -> tuple[str, ...]:
+    """Return the contenders that a word of the command line means."""
+    try:
+        return peers_named(word)
+    except OutOfRangeError as fault:
+        raise argparse.ArgumentTypeError(str(fault)) from fault
 
 
 def add_to(commands: Any) -> None:
@@ -35,165 +47,165 @@ def add_to(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "bench",
         help="measure speed, contenders side by side",
-        description="Train contenders in turn on the same synthetic batches and print milliseconds a step, rebuilds "
-        "included, and how many times as fast each is as the slowest.",
-        epilog="examples:\n  pyslide bench --quick\n  pyslide bench --workers 2 --steps 40\n"
-        "  pyslide bench --shape amazon-670k --peers 'torch full softmax'",
+        description="Train contenders in turn on the same batches, each in a process of its own, and print "
+        "milliseconds a step, rebuilds included, and how many times as fast each is as the slowest.",
+        epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--shape", choices=list(SHAPES), default="amazon-670k", help="(amazon-670k)")
-    parser.add_argument("--outputs", type=int, help="another number of output neurons")
-    parser.add_argument("--active", type=int, default=1000, help="pad active sets up to this (1000)")
-    parser.add_argument("-K", "--codes-per-table", type=int, default=4, metavar="K", help="(4)")
-    parser.add_argument("-L", "--tables", type=int, default=50, metavar="L", help="(50)")
-    parser.add_argument("--steps", type=int, default=10, help="timed steps of each contender (10)")
-    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores (all)")
-    parser.add_argument(
-        "--peers", action="append", choices=[name for name in CONTENDERS if name != "slide"], help="beside SLIDE"
-    )
-    parser.add_argument("--data", metavar="FILE", help="rows of a file in place of synthetic ones")
-    parser.add_argument("--ladder", action="store_true", help="SLIDE at 10^3 to 10^6 outputs, in place of peers")
-    parser.add_argument("--memory", action="store_true", help="peak memory, in copies of the output weights")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the measurements there, too")
-    parser.add_argument("--workers", type=int, metavar="N", help="asynchronous workers beside one, in place of peers")
-    parser.add_argument("--quick", action="store_true", help=f"the shape {QUICK} beside our full softmax, 5 steps")
-    parser.add_argument("--stages", action="store_true", help="where the time goes")
+    add_subject(parser)
+    add_tables(parser)
+    add_conventions(parser.add_argument_group("conventions"))
+    parser.set_defaults(full=False, minimum_active=1000)
+    output = parser.add_argument_group("output")
+    output.add_argument("--stages", action="store_true", help="where the time goes")
+    output.add_argument("--memory", action="store_true", help="peak memory of arrays, in copies of the output weights")
+    output.add_argument("--csv", type=Path, metavar="FILE", help="write the measurements there, too")
+    output.add_argument("--plot", type=Path, metavar="FILE", help="draw them to a .png or .svg file")
     add_json(parser)
     parser.set_defaults(run=run)
 
 
+def add_subject(parser: argparse.ArgumentParser) -> None:
+    """Add the options of what is measured."""
+    parser.add_argument("--shape", choices=list(SHAPES), default="amazon-670k", help="(amazon-670k)")
+    parser.add_argument("--data", metavar="FILE", help="rows of a file in place of synthetic ones")
+    parser.add_argument("--outputs", type=int, help="another number of output neurons")
+    parser.add_argument(
+        "--active", dest="minimum_active", type=int, metavar="N", help="pad active sets up to this (1000)"
+    )
+    parser.add_argument("--steps", type=int, default=10, help="timed steps of each contender (10)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores (all)")
+    parser.add_argument(
+        "--peers", nargs="+", action="extend", type=peers, metavar="NAME",
+        help="beside SLIDE: all, torch (all of PyTorch's), or a contender's name",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quick", action="store_true", help=f"{QUICK} beside our full softmax, {QUICK_STEPS} steps; fits a minute"
+    )
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--ladder", action="store_true", help="SLIDE at 10^3 to 10^6 outputs, in place of peers")
+    instead.add_argument("--workers", type=int, metavar="N", help="asynchronous workers beside one, in place of peers")
+    instead.add_argument(
+        "--roofline", action="store_true", help="SLIDE's stages beside the memory bandwidth, in place of peers"
+    )
+
+
 def run(options: argparse.Namespace) -> int:
     """Measure and print."""
-    name, steps, peers = options.shape, options.steps, options.peers or []
     if options.quick:
-        name, steps, peers = QUICK, min(steps, 5), peers or ["full softmax"]
-    hashing = Hashing(
-        codes_per_table=options.codes_per_table,
-        tables=options.tables,
-        sampling=Sampling(minimum_active=options.active),
-    )
+        options.shape, options.steps = QUICK, min(options.steps, QUICK_STEPS)
+        options.peers = options.peers or [("full softmax",)]
+    check_before_work(options)
     if options.ladder:
-        return run_ladder(options, hashing, steps)
-    shape, data = shape_and_data(options, name, steps)
-    print(f"{name}: {shape.features} features, {shape.labels} outputs, batch {shape.batch}", file=sys.stderr)
+        return run_ladder(options)
+    case = case_of(options)
+    shape = case.shape
+    print(f"{shape.features} features, {shape.labels} outputs, batch {shape.batch}", file=sys.stderr)
     if options.workers is not None:
-        measured = measure_workers(data, shape, hashing, [options.workers])
-        print(json.dumps([row._asdict() for row in measured]) if options.json else worker_table(measured))
-        return 0
-    rows = measure(data, shape, hashing, ["slide", *dict.fromkeys(peers)], steps, options.threads)
-    copies = peak_copies(data, shape, hashing, options.threads) if options.memory else None
-    if options.csv is not None:
-        write_csv(options.csv, [as_json(row) for row in rows])
-    if options.json:
-        print_json({"shape": name, **shape._asdict(), "peak_copies": copies, "results": [as_json(row) for row in rows]})
-        return 0
-    print(as_table(rows))
-    if copies is not None:
-        print(f"peak memory: {copies:.2f} copies of the output weights")
-    if options.stages:
-        print(stage_table(rows))
-    return 0
+        workers = measure_workers(case, [options.workers])
+        return report(options, [row._asdict() for row in workers], reports.worker_table(workers))
+    if options.roofline:
+        return run_roofline(options, case)
+    return run_comparison(options, case)
 
 
-def shape_and_data(options: argparse.Namespace, name: str, steps: int) -> tuple[Shape, Dataset]:
-    """Return what is trained on: a file, or synthetic rows of a shape.
+def contenders_of(options: argparse.Namespace) -> list[str]:
+    """Return SLIDE and the peers that were asked for, each once."""
+    return list(dict.fromkeys(["slide", *(name for names in options.peers or [] for name in names)]))
+
+
+def check_before_work(options: argparse.Namespace) -> None:
+    """Refuse what would fail only after the measuring.
+
+    Raises
+    ------
+    MissingExtraError
+        If a library is missing.
+    FormatError, OutOfRangeError
+        If a file could not be written, or there is nothing to measure or to draw.
+    """
+    for name in ("steps", "threads"):
+        if getattr(options, name) < 1:
+            raise OutOfRangeError(f"--{name}: expected at least 1, got {getattr(options, name)}")
+    for path in (options.csv, options.plot):
+        if path is not None and not path.absolute().parent.is_dir():
+            raise FormatError("expected a name in a folder that exists", path)
+    if options.plot is not None:
+        if options.roofline or options.workers is not None:
+            raise OutOfRangeError("--plot: expected a comparison or a ladder to draw")
+        plots.require_plot(options.plot)
+    if not (options.ladder or options.roofline or options.workers is not None):
+        require_installed(contenders_of(options))
+
+
+def case_of(options: argparse.Namespace) -> Case:
+    """Return what is trained on: some rows of a file, or synthetic rows of a shape.
 
     Raises
     ------
     FormatError
         If the file is none that `pyslide.data.load` reads.
+    ConventionError
+        If a question or an answer is unknown.
     """
+    conventions = conventions_of(options)
     if options.data is not None:
         data = load(options.data)
-        nonzeros, labels = (data.features.nnz / data.rows, data.labels.nnz / data.rows)
-        return Shape(data.feature_count, data.label_count, round(nonzeros), labels), data
-    shape = SHAPES[name]
-    if options.outputs is not None:
-        shape = shape._replace(labels=options.outputs)
-    return shape, synthetic(shape, shape.batch * (steps + 8), np.random.default_rng(0))
+        shape = shape_of(data)
+        data = some_rows(data, rows_needed(shape, options.steps))
+    else:
+        shape = SHAPES[options.shape]
+        if options.outputs is not None:
+            shape = shape._replace(labels=options.outputs)
+        data = synthetic_rows(shape, options.steps)
+    hashing = hashing_of(options, shape.labels)
+    assert hashing is not None  # --full is no option here
+    return Case(data, shape, hashing, conventions, options.threads)
 
 
-def run_ladder(options: argparse.Namespace, hashing: Hashing, steps: int) -> int:
+def run_comparison(options: argparse.Namespace, case: Case) -> int:
+    """Measure contenders side by side and print."""
+    rows = measure(case, contenders_of(options), options.steps)
+    copies = peak_copies(case) if options.memory else None
+    if options.plot is not None:
+        plots.save(plots.draw_comparison(rows), options.plot)
+    records = [reports.as_json(row) for row in rows]
+    texts = [reports.comparison_table(rows)]
+    if copies is not None:
+        texts.append(f"peak memory of arrays: {copies:.2f} copies of the output weights")
+    if options.stages:
+        texts.append(reports.stage_table(rows))
+    about = {"shape": options.data or options.shape, **case.shape._asdict(), "peak_copies": copies}
+    return report(options, records, "\n\n".join(texts), {**about, "results": records})
+
+
+def run_ladder(options: argparse.Namespace) -> int:
     """Measure SLIDE at every width and print."""
+    conventions, hashing = conventions_of(options), hashing_of(options, 0)
+    assert hashing is not None  # --full is no option here
+    rungs = climb(QUICK_RUNGS if options.quick else RUNGS, hashing, conventions, options.steps, options.threads)
+    if options.plot is not None:
+        plots.save(plots.draw_ladder(rungs), options.plot)
+    records = [{"outputs": rung.outputs, **reports.as_json(rung.measurement)} for rung in rungs]
+    return report(options, records, reports.ladder_table(rungs))
 
-    def data_of(shape: Shape) -> Dataset:
-        print(f"{shape.labels} outputs", file=sys.stderr)
-        return synthetic(shape, shape.batch * (steps + 8), np.random.default_rng(0))
 
-    rungs = climb(data_of, hashing, steps, options.threads)
-    records = [{"outputs": rung.outputs, **as_json(rung.measurement)} for rung in rungs]
+def run_roofline(options: argparse.Namespace, case: Case) -> int:
+    """Measure SLIDE's stages beside the memory bandwidth and print."""
+    measured = measure_roofline(case, options.steps)
+    records = [stage._asdict() for stage in measured.stages]
+    about = {"bandwidth": measured.bandwidth._asdict(), "counts": measured.counts._asdict()}
+    return report(options, records, reports.roofline_text(measured), {**about, "stages": records})
+
+
+def report(
+    options: argparse.Namespace, records: Sequence[dict[str, Any]], text: str, document: Any = None
+) -> int:
+    """Write measurements to a file where asked for, and print them as JSON or for people."""
     if options.csv is not None:
-        write_csv(options.csv, records)
-    print(json.dumps(records) if options.json else ladder_table(rungs))
+        reports.write_csv(options.csv, records)
+    if options.json:
+        print_json(records if document is None else document)
+    else:
+        print(text)
     return 0
-
-
-def write_csv(path: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Write measurements as a table, stages in columns of their own; whole or not there."""
-    flat = [
-        {**{key: value for key, value in one.items() if key != "stages"},
-         **{f"stage {stage}": spent for stage, spent in one["stages"].items()}}
-        for one in records
-    ]  # fmt: skip
-    columns = list(dict.fromkeys(key for one in flat for key in one))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    with written_aside(path) as stream:
-        stream.write(text.getvalue().encode())
-
-
-def ladder_table(rungs: Sequence[Rung]) -> str:
-    """Return the widths side by side, each step beside that of 10^4 outputs."""
-    base = next(rung.measurement.step_milliseconds for rung in rungs if rung.outputs == 10_000)
-    lines = [
-        [f"{rung.outputs:,}", f"{one.step_milliseconds:.1f}", f"{one.step_milliseconds / base:.2f}",
-         f"{one.rebuild_milliseconds:.0f}", f"{one.amortised_milliseconds:.1f}", f"{one.active_neurons:.0f}"]
-        for rung in rungs
-        for one in (rung.measurement,)
-    ]  # fmt: skip
-    return table(["outputs", "ms/step", "times 10^4's", "ms/rebuild", "amortised", "active"], lines)
-
-
-def as_json(row: Measurement) -> dict[str, Any]:
-    """Return a measurement as what JSON can hold."""
-    values = {**row._asdict(), "stages": dict(row.stages)}
-    return {key: None if isinstance(value, float) and np.isnan(value) else value for key, value in values.items()}
-
-
-def as_table(rows: Sequence[Measurement]) -> str:
-    """Return the contenders side by side."""
-    header = ["contender", "ms/step", "spread", "ms/rebuild", "amortised", "samples/s", "active", "times as fast"]
-    return table(
-        header,
-        [
-            [
-                row.name,
-                f"{row.step_milliseconds:.1f}",
-                f"{row.spread_milliseconds:.1f}",
-                f"{row.rebuild_milliseconds:.0f}",
-                f"{row.amortised_milliseconds:.1f}",
-                f"{row.samples_per_second:.0f}",
-                "all" if np.isnan(row.active_neurons) else f"{row.active_neurons:.0f}",
-                f"{row.times_as_fast:.1f}",
-            ]
-            for row in rows
-        ],
-    )
-
-
-def worker_table(rows: Sequence[WorkerMeasurement]) -> str:
-    """Return the workers side by side."""
-    lines = [[str(row.workers), row.kind, f"{row.step_milliseconds:.1f}", f"{row.times_one:.2f}"] for row in rows]
-    return table(["workers", "kind", "ms/step", "times one"], lines)
-
-
-def stage_table(rows: Sequence[Measurement]) -> str:
-    """Return where the time of each of our own contenders goes."""
-    lines = [
-        [f"{row.name}: {stage}", f"{spent:.1f}"]
-        for row in rows
-        for stage, spent in sorted(row.stages.items(), key=lambda item: -item[1])
-    ]
-    return table(["stage", "ms/step"], lines)

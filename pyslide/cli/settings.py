@@ -26,6 +26,11 @@ def add_network(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--initial-scale", type=float, default=defaults.INITIAL_SCALE, help="of hidden weights (0.1)")
     group.add_argument("--output-scale", type=float, help="of the output's weights (as the hidden ones)")
     group.add_argument("--full", action="store_true", help="no tables: the full softmax")
+    add_tables(parser)
+
+
+def add_tables(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the output layer's tables."""
     tables = parser.add_argument_group("tables of the output layer")
     tables.add_argument("--family", choices=FAMILIES, default="dwta", help="hash family (dwta)")
     tables.add_argument("-K", "--codes-per-table", type=int, default=4, metavar="K", help="codes a key (4)")
@@ -55,6 +60,11 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=int, default=0, help="(0)")
     group.add_argument("--dtype", choices=("float32", "float64"), default="float32", help="(float32)")
     group.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores for one batch (all)")
+    add_conventions(group)
+
+
+def add_conventions(group: argparse._ActionsContainer) -> None:
+    """Add the options of the conventions."""
     group.add_argument("--preset", choices=list(PRESETS), help="conventions to start from (PAPER, padding weighted)")
     group.add_argument("--convention", action="append", default=[], metavar="FIELD=ANSWER", help="see conventions")
 

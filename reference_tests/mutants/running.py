@@ -34,6 +34,7 @@ NEAREST = (
     ("shared_memory", ["parallel/test_parallel.py"]),
     ("interruption", ["parallel/test_parallel.py"]),
     ("simulator", ["parallel/test_simulator.py"]),
+    ("bench/", [f"bench/test_bench_{part}.py" for part in ("roofline", "measuring", "processes", "command")]),
     ("classifier", ["classifier"]),
     ("label_encoding", ["classifier"]),
     ("estimator_input", ["classifier"]),
