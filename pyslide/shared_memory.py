@@ -16,6 +16,7 @@ import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray
 from pyslide.engine.network import Layer, Network
+from pyslide.engine.tables import Tables
 from pyslide.engine.vectors import Batch, is_sparse
 from pyslide.training import Trainer, TrainingSettings
 
@@ -97,7 +98,7 @@ def put_tables_in_files(shared: Shared) -> None:
             continue
         tables = layer.tables.tables
         files = {name: mapped(array, shared.folder / f"tables{depth}-{name}") for name, array in tables.arrays().items()}
-        layer.tables.tables = replace(tables, **files)
+        layer.tables.tables = Tables(**files, table_bits=tables.table_bits)
 
 
 def take_tables_out_of_files(network: Network) -> None:
@@ -105,7 +106,8 @@ def take_tables_out_of_files(network: Network) -> None:
     for layer in network.layers:
         if layer.tables is not None:
             tables = layer.tables.tables
-            layer.tables.tables = replace(tables, **{name: np.array(array) for name, array in tables.arrays().items()})
+            arrays = {name: np.array(array) for name, array in tables.arrays().items()}
+            layer.tables.tables = Tables(**arrays, table_bits=tables.table_bits)
 
 
 def batch_in_files(batch: Batch, folder: Path, name: str) -> Batch:

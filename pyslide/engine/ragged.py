@@ -65,7 +65,7 @@ def pack(samples: IntArray, neurons: IntArray, population: int) -> IntArray:
     Integers of 32 bits where they hold every pair: they sort twice as fast as those of 64.
     """
     narrow = (int(samples.max(initial=0)) + 1) * population < 2**31
-    packed = samples.astype(np.int32 if narrow else np.int64)
+    packed: IntArray = samples.astype(np.int32 if narrow else np.int64)
     packed *= packed.dtype.type(population)
     return packed + neurons.astype(packed.dtype, copy=False)
 

@@ -284,11 +284,11 @@ def error_below(layer: Layer, layer_pass: LayerPass, error: FloatArray) -> Float
 def gradients_from(network: Network, batch_pass: BatchPass, errors: OutputErrors) -> tuple[Gradient, ...]:
     """Return the gradients of a batch, one for each layer, from the derivatives at the output layer."""
     gradients = [layer_backward(network.layers[-1], batch_pass.layers[-1], errors.error)]
-    error = errors.below
-    for depth in range(len(network.layers) - 2, -1, -1):
+    error, depth = errors.below, len(network.layers) - 2
+    while error is not None:
         layer, layer_pass = network.layers[depth], batch_pass.layers[depth]
         gradients.append(layer_backward(layer, layer_pass, error))
-        error = error_below(layer, layer_pass, error) if depth else None
+        error, depth = (error_below(layer, layer_pass, error) if depth else None), depth - 1
     return tuple(gradients[::-1])
 
 

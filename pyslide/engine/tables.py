@@ -308,7 +308,9 @@ def build_tables(
         part = keep_newest(part, capacity) if bucket_policy == "fifo" else part
         held = members[table, : part.members.size]
         held[:] = part.members
-        return replace(part, addresses=part.addresses.astype(address) + address(table << table_bits), members=held)
+        own: IntArray = part.addresses.astype(address)
+        own += address(table << table_bits)
+        return replace(part, addresses=own, members=held)
 
     return join(threads.map(one_table, range(count)), members)
 
