@@ -15,7 +15,7 @@ from pyslide.data import planted_dataset
 from pyslide.errors import CheckpointError, OutOfRangeError
 from pyslide.inference import exact_top_k
 from pyslide.parameters import WinnerTakeAllParameters
-from pyslide.settings import FAMILIES, Hashing, LayerSettings
+from pyslide.settings import FAMILIES, CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import STREAMS, Schedule, Trainer, TrainingSettings
@@ -45,6 +45,9 @@ def same(one, other):
         if layer.tables is not None:
             for mine, yours in zip(layer.tables.tables, twin.tables.tables, strict=True):
                 assert np.array_equal(mine, yours)
+        if layer.candidates is not None:
+            assert np.array_equal(layer.candidates.ranks, twin.candidates.ranks)
+            assert np.array_equal(layer.candidates.classes, twin.candidates.classes)
     losses = [[row["loss"] for row in run.history] for run in (one, other)]
     assert losses[0] == losses[1]
 
@@ -68,6 +71,15 @@ VARIANTS = {
     "float64-adam": {"dtype": "float64"},
     "float32-sgd": {"optimizer": Optimizer(rule="sgd", momentum=0.9, learning_rate=0.1)},
     "float64-sgd": {"dtype": "float64", "optimizer": Optimizer(rule="sgd", learning_rate=0.1)},
+    **{
+        f"sampled-softmax-{distribution}": {
+            "layers": (
+                LayerSettings(neurons=16),
+                LayerSettings(neurons=40, candidates=CandidateSampling(distribution=distribution, count=9)),
+            )
+        }
+        for distribution in ("uniform", "log_uniform")
+    },
     "no-tables": {"layers": (LayerSettings(neurons=16), LayerSettings(neurons=40))},
     "tables-twice": {
         "layers": (
@@ -213,6 +225,12 @@ def test_settings_that_are_left_out_are_the_defaults():
         ({"layers": [{"neurons": 3}], "seed": "1"}, "seed"),
         ({"layers": [{"neurons": 3}], "batch_size": True}, "batch_size"),
         ({"layers": [{"neurons": 3}], "optimizer": None}, "optimizer"),
+        ({"layers": [{"neurons": 3, "candidates": 3}]}, "candidates: expected settings by name"),
+        ({"layers": [{"neurons": 3, "candidates": {"count": 2}}]}, "candidates: expected a setting distribution"),
+        (
+            {"layers": [{"neurons": 3, "candidates": {"distribution": "uniform", "count": 2, "correction": 1}}]},
+            "candidates: expected correction to be of type bool, got 1",
+        ),
         ({"layers": [{"neurons": 3}], "schedule": {"growth": "fast"}}, "growth"),
     ],
 )
@@ -349,6 +367,15 @@ def test_damaged_states_of_a_run(tmp_path, name):
     with pytest.raises(CheckpointError, match=message) as caught:
         checkpoint.resume(path, DATA.features, DATA.labels)
     assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("change", [lambda one: one[1:], lambda one: 0 * one, np.float64])
+def test_damaged_ranks_of_a_sampled_softmax(tmp_path, change):
+    path = tmp_path / "run.npz"
+    checkpoint.save(path, trainer(**VARIANTS["sampled-softmax-uniform"]))
+    rewrite(path, changed("layer_1_classes", change))
+    with pytest.raises(CheckpointError, match="layer_1_classes"):
+        checkpoint.load_model(path)
 
 
 def test_every_part_is_missed(tmp_path):

@@ -10,6 +10,7 @@ import pyslide.engine
 
 HASHING, TABLES, SAMPLING = "test_engine_hashing", "test_engine_tables", "test_engine_sampling"
 STATIONS, STEPS = "test_engine_stations", "test_engine_steps"
+CANDIDATES = "test_engine_candidates"
 
 TWINS = {
     "hashing.densification": {"densify": HASHING, "borrow": HASHING, "fill_from_undensified": HASHING,
@@ -23,15 +24,16 @@ TWINS = {
     "keys": dict.fromkeys(["bucket_keys", "positional_keys", "positional_reversed_keys", "whole_bits_keys",
                            "natural_log_bits_keys", "fold_keys", "weighted_digits", "require_digits"], HASHING),
     "tables": dict.fromkeys(["build_tables", "insert_all", "delete", "move", "query_tables", "empty_tables", "hold_all",
-                             "in_buckets", "keep_newest", "merge_addresses", "place", "join", "addresses_of", "fifo_slots",
-                             "find_buckets",
-                             "reservoir_slots", "one_over_n_slots", "in_order_of_arrival"], TABLES),
+                             "in_buckets", "keep_newest", "merge_addresses", "place", "join", "addresses_of",
+                             "fifo_slots", "find_buckets", "reservoir_slots", "one_over_n_slots",
+                             "in_order_of_arrival"], TABLES),
     "ragged": dict.fromkeys(["offsets_of", "spans", "segment_reduce", "pack", "unpack", "pack_sets", "distinct",
                              "group_starts", "contains", "join_sets", "ranks_in_groups"], TABLES),
     "sampling": dict.fromkeys(["active_sets", "are_members", "counts", "first_in_time", "first_occurrences",
                                "force_labels",
                                "hard_threshold", "intersection", "label_sets", "log_weights", "nobody", "pad", "sample",
                                "select", "share", "top_k", "union", "vanilla", "within_budget"], SAMPLING),
+    "candidates": dict.fromkeys(["candidate_sets", "candidate_log_weights"], CANDIDATES),
     "forward": dict.fromkeys(["all_preactivations", "preactivations", "dense_products", "sparse_products", "gathered",
                               "memory_for", "sample_blocks", "relu", "hidden_output", "softmax", "stable_softmax",
                               "softmax_from_zero"], STATIONS),
@@ -47,7 +49,7 @@ TWINS = {
     "network": dict.fromkeys(["new_layer", "keys_of", "neuron_keys", "input_keys", "rebuild", "retrieve"], STEPS),
     "step": dict.fromkeys(["backward", "gradients_from", "hidden_forward", "join_errors", "join_passes",
                            "output_errors", "output_forward", "sample_groups", "there_and_back",
-                           "choose_active", "error_below", "everyone", "finish_pass", "forward",
+                           "choice_log_weights", "choose_active", "error_below", "everyone", "finish_pass", "forward",
                            "layer_backward", "layer_forward", "training_step", "update_layer"], STEPS),
     "threads": {},
 }  # fmt: skip
@@ -78,6 +80,6 @@ def test_no_function_is_without_its_test(name):
     assert functions(modules()[name]) == set(TWINS[name])
 
 
-@pytest.mark.parametrize("test", [HASHING, TABLES, SAMPLING, STATIONS, STEPS])
+@pytest.mark.parametrize("test", [HASHING, TABLES, SAMPLING, CANDIDATES, STATIONS, STEPS])
 def test_the_tests_exist(test):
     assert any(name.startswith("test_") for name in vars(importlib.import_module(test)))
