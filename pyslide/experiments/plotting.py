@@ -1,0 +1,103 @@
+"""Pictures by matplotlib (extra ``plot``), without pyplot: nothing global is changed."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyslide.data.writing import written_aside
+from pyslide.errors import MissingExtraError
+from pyslide.experiments.experiment import Row
+from pyslide.experiments.tidy import by, column
+
+SIZE = (9.0, 4.0)
+"""Inches, for two pictures side by side."""
+DOTS_PER_INCH = 150
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
+"""Told apart by colour-blind people, too (Okabe and Ito)."""
+MARKERS = "osD^vPX*"
+
+
+def import_matplotlib() -> Any:
+    """Return matplotlib.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        importlib.import_module("matplotlib.figure")
+        return importlib.import_module("matplotlib")
+    except ImportError as missing:
+        raise MissingExtraError("matplotlib", "plot", "drawing the pictures of an experiment") from missing
+
+
+def draw(drawn: Callable[[Any, Sequence[Row]], None], rows: Sequence[Row], paths: Sequence[Path]) -> None:
+    """Draw rows and write the picture in the formats that the paths' endings name.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    matplotlib = import_matplotlib()
+    with matplotlib.rc_context({"svg.hashsalt": "pyslide", "axes.grid": True, "grid.alpha": 0.3, "font.size": 9}):
+        figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained")
+        figure.patch.set_facecolor("white")
+        drawn(figure, rows)
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else None  # the same rows give the same file
+            with written_aside(path) as stream:
+                figure.savefig(stream, format=path.suffix[1:], dpi=DOTS_PER_INCH, metadata=metadata)
+
+
+def colour(number: int) -> str:
+    """Return the colour of the so-many-th line."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def marker(number: int) -> str:
+    """Return the marker of the so-many-th line."""
+    return MARKERS[number % len(MARKERS)]
+
+
+def curves(axes: Any, rows: Sequence[Row], name: str, x: str, y: str) -> None:
+    """Draw a line for every value of a column, averaged over the seeds at equal steps, and their range as a band."""
+    for number, (key, group) in enumerate(by(rows, name).items()):
+        points = by(group, "step").values()
+        across = [float(column(point, x).mean()) for point in points]
+        up = [column(point, y) for point in points]
+        axes.plot(across, [values.mean() for values in up], color=colour(number), marker=".", label=str(key))
+        lowest, highest = [values.min() for values in up], [values.max() for values in up]
+        axes.fill_between(across, lowest, highest, color=colour(number), alpha=0.15, linewidth=0)
+
+
+def lines(axes: Any, rows: Sequence[Row], name: str, x: str, y: str) -> None:
+    """Draw a line for every value of a column, averaged over rows with equal x, and their range as bars."""
+    for number, (key, group) in enumerate(by(rows, name).items()):
+        points = dict(sorted(by(group, x).items()))
+        up = [column(point, y) for point in points.values()]
+        middle = np.array([values.mean() for values in up])
+        below = middle - [values.min() for values in up]
+        above = np.array([values.max() for values in up]) - middle
+        axes.errorbar(
+            list(points),
+            middle,
+            yerr=[below, above],
+            color=colour(number),
+            marker=marker(number),
+            markersize=4,
+            capsize=2,
+            label=str(key),
+        )
+
+
+def legend_below(figure: Any, axes: Any, columns: int = 4) -> None:
+    """Put one legend for the whole figure under it, where it hides nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False)
