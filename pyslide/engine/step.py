@@ -20,6 +20,7 @@ from pyslide.engine.backward import (
     sampled_input_error,
     through_relu,
 )
+from pyslide.engine.candidates import candidate_log_weights, candidate_sets
 from pyslide.engine.forward import all_preactivations, hidden_output, preactivations, softmax
 from pyslide.engine.loss import cross_entropy, targets
 from pyslide.engine.network import Layer, Network, retrieve
@@ -35,7 +36,8 @@ class Draws(NamedTuple):
     """The random choices of one layer for a batch."""
 
     orders: IntArray  # (B, L) in which order vanilla sampling reads the tables
-    candidates: IntArray  # (B, any) distinct neurons for the padding
+    candidates: IntArray  # (B, any) distinct neurons for the padding, or (S,) candidates of a sampled softmax
+    tries: int = 0  # how many draws gave the candidates of a sampled softmax
 
 
 class LayerPass(NamedTuple):
@@ -44,7 +46,7 @@ class LayerPass(NamedTuple):
     inputs: Batch  # (B, d)
     active: ActiveSets | None  # None: all neurons
     sums: FloatArray  # flat over the active sets, or (B, n), before the activation function
-    log_weights: FloatArray | None  # flat, added to the logits of an output layer (question 24); None for zeros
+    log_weights: FloatArray | None  # flat, added to the logits of an output layer; None for zeros
 
     def active_sets(self, neurons: int) -> ActiveSets:
         """Return the active sets, written out where all neurons are active."""
@@ -77,7 +79,13 @@ def everyone(samples: int, neurons: int) -> ActiveSets:
 def choose_active(
     layer: Layer, inputs: Batch, labels: ActiveSets, draws: Draws, conventions: Conventions
 ) -> Chosen | None:
-    """Return a layer's active sets; None, for all neurons, where it has no tables."""
+    """Return a layer's active sets; None, for all neurons, where it has neither tables nor candidates.
+
+    What conventions say of active sets concerns tables; a sampled softmax is always the candidates and the labels.
+    """
+    if layer.candidates is not None:
+        everyone = candidate_sets(draws.candidates, labels)
+        return Chosen(everyone, everyone)
     if layer.tables is None:
         return None
     buckets = retrieve(inputs, layer.tables, conventions)
@@ -98,10 +106,20 @@ def layer_forward(
     if chosen is None:
         return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
     sums = preactivations(layer.weights, layer.biases, chosen.active, inputs, threads)
-    if conventions.padding_weight == "one":
-        return LayerPass(inputs, chosen.active, sums, None)
-    weights = log_weights(*chosen, layer.neurons, conventions.padding_weight, sums.dtype)
-    return LayerPass(inputs, chosen.active, sums, weights)
+    return LayerPass(inputs, chosen.active, sums, choice_log_weights(layer, chosen, draws, conventions))
+
+
+def choice_log_weights(layer: Layer, chosen: Chosen, draws: Draws, conventions: Conventions) -> FloatArray | None:
+    """Return what is added to the logits because of how the active sets were chosen, flat; None for zeros."""
+    drawn, dtype = layer.candidates, layer.weights.dtype
+    if drawn is None and conventions.padding_weight == "one":
+        return None
+    if drawn is None:
+        return log_weights(*chosen, layer.neurons, conventions.padding_weight, dtype)
+    if not drawn.correction:
+        return None
+    size = draws.candidates.size
+    return candidate_log_weights(chosen.active, drawn.ranks, drawn.distribution, size, draws.tries, dtype)
 
 
 def forward(
@@ -121,7 +139,7 @@ def forward(
     labels : csr_array, shape (B, n) of the output layer
         Stored elements are labels.
     draws : sequence of Draws, one a layer
-        For a layer without tables it is not read.
+        For a layer without tables and candidates it is not read.
     conventions : Conventions
     threads : Threads
     """
