@@ -115,7 +115,7 @@ def measure(data: Data, family: str, draws: int, seed: int) -> list[Row]:
 
 def pooled(rows: Sequence[Row]) -> list[Row]:
     """Return the counts of all seeds together, with their exact two-sided tails."""
-    found = []
+    found: list[Row] = []
     for (family, pair), group in groups(rows, "family", "pair").items():
         equal, draws = int(column(group, "equal").sum()), int(column(group, "draws").sum())
         exact = min(1.0, group[0]["theory"])
@@ -179,8 +179,9 @@ EXPERIMENT = Experiment(
     name="collision-laws",
     source="section 3.2",
     title="How often two vectors share a code, against the exact law of each family",
-    explanation="Pairs of vectors of rising similarity are hashed with functions drawn anew each time; of each draw the "
-    "first code counts, so that counts are binomial. DWTA's law takes the hash that finds donors for ideal.",
+    explanation="Pairs of vectors of rising similarity are hashed with functions drawn anew each time; of each draw "
+    "the first code counts, so that counts are binomial. DWTA's law takes the hash that finds donors for "
+    "ideal.",
     cells=cells,
     measure=measure,
     table=table,

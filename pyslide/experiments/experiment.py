@@ -52,7 +52,7 @@ class Table(NamedTuple):
     """What a report shows of the rows."""
 
     header: tuple[str, ...]
-    lines: list[tuple[str, ...]]
+    lines: Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)

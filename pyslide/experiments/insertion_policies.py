@@ -54,7 +54,8 @@ def measure(
     weights, functions, draws = generators(seed, 3)
     settings = (LayerSettings(neurons=neurons, hashing=hashing),)
     layer = build_network(settings, dimension, conventions, weights, functions).layers[0]
-    crew, rows = Threads(threads), []
+    crew = Threads(threads)
+    rows: list[Row] = []
     assert layer.tables is not None
     for repetition in range(REPETITIONS):
         started = time.perf_counter()
@@ -117,7 +118,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     share = one["insertion_milliseconds"] / one["rebuild_milliseconds"]
     return [
         Finding(
-            "a full bucket is kept within its capacity by reservoir sampling or by FIFO; the runs of section 5 use FIFO",
+            "a full bucket takes newcomers by reservoir sampling or by FIFO; the runs of section 5 use FIFO",
             f"what reservoir takes over FIFO with {largest:,} neurons: {'; '.join(parts)}",
         ),
         Finding(
@@ -142,9 +143,10 @@ EXPERIMENT = Experiment(
     name="insertion-policies",
     source="table 3",
     title="Insertion time and full rebuild time of FIFO and reservoir buckets",
-    explanation="A layer with random weights, as wide as the data has labels and wider, is put into its tables: insertion "
-    "from keys that are known, and the whole rebuild, which hashes every neuron first. Random numbers for the "
-    "reservoirs are drawn within the rebuild and not within the insertion. Medians of all repetitions.",
+    explanation="A layer with random weights, as wide as the data has labels and wider, is put into its tables: "
+    "insertion from keys that are known, and the whole rebuild, which hashes every neuron first. Random "
+    "numbers for the reservoirs are drawn within the rebuild and not within the insertion. Medians of all "
+    "repetitions.",
     cells=cells,
     measure=measure,
     table=table,

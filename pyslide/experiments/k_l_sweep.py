@@ -63,11 +63,14 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     codes = sorted({key[0] for key in found})
     most = max(key[1] for key in found)
     shares = ", ".join(f"K={one}: {mean(found[one, most], 'retrieved'):.2f} %" for one in codes)
+
+    def reached(key: tuple[Any, ...]) -> str:
+        return f"{mean(found[key], 'P@1'):.2f} % (K={key[0]}, L={key[1]})"
+
     return [
         Finding(
             "K=9 and L=50 with SimHash (Delicious-200K), K=8 and L=50 with DWTA (Amazon-670K)",
-            f"P@1 from {mean(found[worst], 'P@1'):.2f} % (K={worst[0]}, L={worst[1]}) to {mean(found[best], 'P@1'):.2f} % "
-            f"(K={best[0]}, L={best[1]}), random neurons filling active sets up",
+            f"P@1 from {reached(worst)} to {reached(best)}, random neurons filling active sets up",
         ),
         Finding(
             "a neuron is found with probability 1 - (1 - p^K)^L: a larger K finds fewer, a larger L more",
@@ -97,8 +100,8 @@ EXPERIMENT = Experiment(
     name="k-l-sweep",
     source="",
     title="K and L: accuracy, what the tables find, and time",
-    explanation="Every run trains with its own K and L, active sets filled up with random neurons to the same share, so "
-    "that what differs is whom the tables find. Looked at when training ends, on held-out rows.",
+    explanation="Every run trains with its own K and L, active sets filled up with random neurons to the same share, "
+    "so that what differs is whom the tables find. Looked at when training ends, on held-out rows.",
     cells=cells,
     measure=measure,
     table=table,

@@ -85,7 +85,8 @@ def curve(
     trainer = Trainer(training, data.training.features, data.training.labels)
     rows = fixed_rows(data.test, evaluation_rows)
     features, labels = data.test.features[rows], data.test.labels[rows]
-    seconds, points = 0.0, []
+    seconds = 0.0
+    points: list[Row] = []
     for step in pauses(steps, evaluations):
         before = len(trainer.history)
         seconds += run_to(trainer, step)

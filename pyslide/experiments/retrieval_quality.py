@@ -25,7 +25,7 @@ from pyslide.experiments.experiment import (
     Table,
 )
 from pyslide.experiments.learning import curve, curve_cells, hashing_of, precision
-from pyslide.experiments.tidy import by, ends, mean
+from pyslide.experiments.tidy import by, ends, mean, where
 from pyslide.inference import exact_top_k, hidden
 from pyslide.settings import Hashing, LayerSettings
 from pyslide.training import Trainer, TrainingSettings
@@ -92,14 +92,12 @@ def measure(
 
 def table(rows: Sequence[Row]) -> Table:
     """Return the first and the last pause."""
-    lines = []
-    for name, group in by(rows, "tables").items():
-        first = [row for row in group if row["step"] == min(one["step"] for one in group)]
-        for when in (first, ends(group, "tables")):
-            lines.append(
-                (name, f"{mean(when, 'step'):.0f}", f"{mean(when, 'retrieved'):.2f}",
-                 f"{mean(when, 'best_found'):.2f}", f"{mean(when, 'labels_found'):.2f}", f"{mean(when, 'P@1'):.2f}")
-            )  # fmt: skip
+    lines = [
+        (name, f"{mean(when, 'step'):.0f}", f"{mean(when, 'retrieved'):.2f}",
+         f"{mean(when, 'best_found'):.2f}", f"{mean(when, 'labels_found'):.2f}", f"{mean(when, 'P@1'):.2f}")
+        for name, group in by(rows, "tables").items()
+        for when in (where(group, step=min(row["step"] for row in group)), ends(group, "tables"))
+    ]  # fmt: skip
     return Table(("tables", "step", "retrieved %", f"of the best {BEST}, %", "of the labels, %", "P@1 %"), lines)
 
 
@@ -122,7 +120,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Draw the recalls and the share that is retrieved, against steps."""
     panels = figure.subplots(1, 3)
-    titles = {"best_found": f"exact best {BEST} found", "labels_found": "labels found", "retrieved": "neurons retrieved"}
+    titles = {"best_found": f"exact best {BEST} found", "labels_found": "labels found", "retrieved": "retrieved"}
     for axes, (name, title) in zip(panels, titles.items(), strict=True):
         plotting.curves(axes, rows, "tables", "step", name)
         axes.set(xlabel="steps", title=title, ylim=(0, None))

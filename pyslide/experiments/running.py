@@ -26,6 +26,13 @@ class Outcome(NamedTuple):
     environments: list[dict[str, Any]]  # distinct
 
 
+class Done(NamedTuple):
+    """What came of an experiment."""
+
+    rows: list[Row]
+    files: list[Path]
+
+
 def run_grid(
     experiment: Experiment, choices: Choices, data: Data, folder: Path, jobs: int | None, tell: Tell
 ) -> Outcome:
@@ -66,7 +73,7 @@ def run_grid(
 
 
 def in_parallel(tasks: Iterable[Any], jobs: int | None) -> Iterable[dict[str, Any]]:
-    """Yield the results of tasks in their order, as they come where the backend can give them so, else all in the end."""
+    """Yield the results of tasks in their order, as they come where the backend can give them so, else in the end."""
     backend = get_active_backend()[0]
     as_they_come = getattr(backend, "supports_return_generator", False)
     results: Iterable[dict[str, Any]] = joblib.Parallel(n_jobs=jobs, return_as="generator" if as_they_come else "list")(
@@ -83,7 +90,7 @@ def run_experiment(
     command: str,
     jobs: int | None = None,
     tell: Tell = lambda message: None,
-) -> list[Path]:
+) -> Done:
     """Run an experiment and write its table, report and pictures.
 
     Parameters
@@ -102,8 +109,8 @@ def run_experiment(
 
     Returns
     -------
-    list of Path
-        The files that were written.  Without matplotlib there are no pictures, and a message names the extra.
+    Done
+        Without matplotlib there are no pictures, and a message names the extra.
 
     Raises
     ------
@@ -127,4 +134,4 @@ def run_experiment(
     page = report(experiment, choices, data, outcome.rows, outcome.environments, command, pictures)
     written.append(out / f"{experiment.name}.md")
     write_text(written[-1], page)
-    return written + pictures
+    return Done(outcome.rows, written + pictures)

@@ -20,11 +20,9 @@ from pyslide.experiments.experiment import (
 )
 from pyslide.experiments.learning import FULL, SAMPLED, SLIDE, curve_cells, learning_curve, output_of
 from pyslide.experiments.tidy import ends, groups, mean, where
-from pyslide.settings import CandidateSampling, LayerSettings
+from pyslide.settings import DISTRIBUTIONS, CandidateSampling, LayerSettings
 
 SHARES = (0.01, 0.05, 0.2, 0.5)
-DISTRIBUTIONS = ("uniform", "log_uniform")
-"""By label id in log_uniform: a frequent label has to have a small id for it to be a good guess."""
 
 
 def candidate_layer(labels: int, count: int, distribution: str, correction: bool) -> LayerSettings:
@@ -60,7 +58,7 @@ def cells(choices: Choices, data: Data) -> list[Settings]:
 def table(rows: Sequence[Row]) -> Table:
     """Return where each variant ends."""
     lines = [
-        (name, f"{share:.0%}", f"{mean(group, 'P@1'):.2f}", f"{mean(group, 'P@5'):.2f}", f"{mean(group, 'seconds'):.2f}")
+        (name, f"{share:.0%}", *(f"{mean(group, column):.2f}" for column in ("P@1", "P@5", "seconds")))
         for (name, share), group in groups(ends(rows, "variant", "share"), "variant", "share").items()
     ]
     return Table(("variant", "share of the labels", "P@1 %", "P@5 %", "seconds"), lines)
@@ -108,9 +106,10 @@ EXPERIMENT = Experiment(
     name="sampled-softmax",
     source="figure 7",
     title="Sampled softmax with several sample sizes, distributions and corrections, beside SLIDE",
-    explanation="Sampled softmax draws its candidates without looking at the input: uniformly, or log-uniformly by label "
-    "id, which suits labels that are numbered by falling frequency; corrected, each candidate's logit is lowered by the "
-    "logarithm of how often it is expected to be drawn. SLIDE's random neurons are weighted likewise.",
+    explanation="Sampled softmax draws one set of candidates a batch without looking at the inputs: uniformly, or "
+    "log-uniformly over the labels by falling frequency; corrected, each logit is lowered by the "
+    "logarithm of how often its label is expected among the candidates. SLIDE's random neurons are "
+    "weighted to the same end.",
     cells=cells,
     measure=learning_curve,
     table=table,

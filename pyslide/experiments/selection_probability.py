@@ -89,7 +89,7 @@ def first_tables(buckets: Buckets, read: int) -> Buckets:
 
 def pooled(rows: Sequence[Row]) -> list[Row]:
     """Return the counts of all seeds together, with their exact two-sided tails."""
-    found = []
+    found: list[Row] = []
     for (codes, tables, kind, number, p), group in groups(rows, "K", "L", "rule", "number", "p").items():
         selected, trials = int(column(group, "selected").sum()), int(column(group, "trials").sum())
         theory = min(1.0, group[0]["theory"])
@@ -116,11 +116,11 @@ def table(rows: Sequence[Row]) -> Table:
 def findings(rows: Sequence[Row]) -> list[Finding]:
     """Return the formulas of section 4.1 and Appendix B, judged by exact tails."""
     claims = {
-        VANILLA: "vanilla: the paper prints (p^K)^tau (1-p^K)^(L-tau), the probability of one pattern of hits; inclusion "
-        "after tau tables is 1-(1-p^K)^tau",
+        VANILLA: "vanilla: the paper prints (p^K)^tau (1-p^K)^(L-tau), the probability of one pattern of hits; "
+        "inclusion after tau tables is 1-(1-p^K)^tau",
         "hard threshold": "hard threshold: the sum over i from m to L of C(L,i) (p^K)^i (1-p^K)^(L-i)",
     }
-    found = []
+    found: list[Finding] = []
     for kind, claim in claims.items():
         points = where(pooled(rows), rule=kind)
         smallest = min(row["tail"] for row in points)
@@ -159,9 +159,9 @@ EXPERIMENT = Experiment(
     name="selection-probability",
     source="figure 11",
     title="How likely a neuron is selected by its code collision probability, theory beside counts",
-    explanation="Neurons lie in the plane at angles at which one code of SimHash with Gaussian projections collides with "
-    "probability p exactly. Hash functions are drawn again and again, tables rebuilt, buckets looked up and rules "
-    "applied, all by the engine. Of the same draws all rules are counted.",
+    explanation="Neurons lie in the plane at angles at which one code of SimHash with Gaussian projections collides "
+    "with probability p exactly. Hash functions are drawn again and again, tables rebuilt, buckets looked "
+    "up and rules applied, all by the engine. Of the same draws all rules are counted.",
     cells=cells,
     measure=measure,
     table=table,

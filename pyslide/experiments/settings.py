@@ -1,33 +1,28 @@
 """Which settings let SLIDE learn as well as the full softmax, and which do not.
 
-``python -m pyslide.experiments.settings_study [TRAIN TEST]`` trains every variant with several seeds and prints the
-mean of P@1, P@3, P@5, and how far the seeds lie apart; without files, on the data set that ships.  One change at a
-time: each variant differs from the first sampled one in what its name says.
+One change at a time: each variant differs from the first sampled one in what its name says.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from pyslide.conventions import Conventions
-from pyslide.data import Dataset, load, load_standard_library
-from pyslide.inference import exact_top_k
-from pyslide.metrics import precision_at_k
+from pyslide.experiments import plotting
+from pyslide.experiments.experiment import Choices, Data, Experiment, Finding, Row, Settings, Table
+from pyslide.experiments.learning import curve_cell, learning_curve
+from pyslide.experiments.tidy import by, column, mean
 from pyslide.settings import Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
-from pyslide.training import Trainer, TrainingSettings
+from pyslide.training import TrainingSettings
 
-RANKS = (1, 3, 5)
-"""The k of P@k."""
+FULL, FIRST = "full softmax", "DWTA K=4 L=50, weighted padding to 20 %"
+ALONE, UNWEIGHTED = "no padding", "padding not weighted"
 
 
 class Variant(NamedTuple):
@@ -40,14 +35,6 @@ class Variant(NamedTuple):
     conventions: Conventions = Conventions(padding_weight="inverse_probability")
 
 
-class Result(NamedTuple):
-    """What one run gave."""
-
-    precisions: tuple[float, ...]
-    active_share: float
-    seconds: float
-
-
 def variants(labels: int) -> list[Variant]:
     """Return the variants for an output layer of so many neurons; at most a fifth of them active by padding."""
     base = Hashing(codes_per_table=4, tables=50, sampling=Sampling(minimum_active=labels // 5))
@@ -55,13 +42,13 @@ def variants(labels: int) -> list[Variant]:
     never = replace(base, sampling=replace(base.sampling, strategy="hard_threshold", minimum_count=base.tables + 1))
     alone = replace(base, sampling=replace(base.sampling, minimum_active=0))
     few = replace(base, sampling=replace(base.sampling, minimum_active=labels // 20))
-    first = Variant("DWTA K=4 L=50, weighted padding to 20 %", base)
+    first = Variant(FIRST, base)
     return [
-        Variant("full softmax", None),
+        Variant(FULL, None),
         first,
         first._replace(name="weighted padding to 5 %", hashing=few),
-        first._replace(name="padding not weighted", conventions=plain),
-        first._replace(name="no padding", hashing=alone, conventions=plain),
+        first._replace(name=UNWEIGHTED, conventions=plain),
+        first._replace(name=ALONE, hashing=alone, conventions=plain),
         first._replace(name="no padding, K=3", hashing=replace(alone, codes_per_table=3), conventions=plain),
         first._replace(name="random neurons only, weighted", hashing=never),
         first._replace(name="random neurons only, not weighted", hashing=never, conventions=plain),
@@ -79,58 +66,82 @@ def variants(labels: int) -> list[Variant]:
     ]
 
 
-def train(variant: Variant, training: Dataset, test: Dataset, epochs: int, seed: int) -> Result:
-    """Train one variant with one seed and rank the held-out rows with all neurons."""
-    layers = (
-        LayerSettings(neurons=128, initial_scale=variant.initial_scale),
-        LayerSettings(
-            neurons=training.label_count, initial_scale=variant.initial_scale, hashing=variant.hashing
-        ),
+def training_of(variant: Variant, choices: Choices, labels: int, seed: int) -> TrainingSettings:
+    """Return the training of a variant."""
+    hidden = [LayerSettings(neurons=width, initial_scale=variant.initial_scale) for width in choices.hidden]
+    output = LayerSettings(neurons=labels, initial_scale=variant.initial_scale, hashing=variant.hashing)
+    return TrainingSettings(
+        layers=(*hidden, output),
+        batch_size=choices.batch_size,
+        seed=seed,
+        threads=choices.threads,
+        optimizer=Optimizer(learning_rate=variant.learning_rate),
+        conventions=variant.conventions,
     )
-    optimizer = Optimizer(learning_rate=variant.learning_rate)
-    settings = TrainingSettings(layers=layers, seed=seed, optimizer=optimizer, conventions=variant.conventions)
-    started = time.perf_counter()
-    trainer = Trainer(settings, training.features, training.labels)
-    trainer.run(epochs)
-    seconds = time.perf_counter() - started
-    ranking = exact_top_k(trainer.network, test.features, max(RANKS))
-    precisions = tuple(100 * precision_at_k(ranking.labels, test.labels, k) for k in RANKS)
-    return Result(precisions, float(np.mean([row["active_share"] for row in trainer.history])), seconds)
 
 
-def line(variant: Variant, results: Sequence[Result]) -> str:
-    """Return one line of the table: means, and how far the seeds' P@1 lie apart."""
-    means = np.mean([result.precisions for result in results], axis=0)
-    spread = np.ptp([result.precisions[0] for result in results])
-    share = 100 * np.mean([result.active_share for result in results])
-    figures = " | ".join(f"{mean:.2f}" for mean in means)
-    seconds = np.mean([result.seconds for result in results])
-    return f"| {variant.name} | {figures} | {spread:.2f} | {share:.1f} | {seconds:.0f} |"
+def cells(choices: Choices, data: Data) -> list[Settings]:
+    """Return a run of every variant with each seed, evaluated in the end on all held-out rows."""
+    chosen = variants(data.labels)
+    return [
+        {
+            **curve_cell(choices, data, {"variant": variant.name}, training_of(variant, choices, data.labels, seed)),
+            "evaluations": 1,
+            "evaluation_rows": data.test.rows,
+        }
+        for variant in (chosen[:5] if choices.quick else chosen)
+        for seed in range(choices.seeds)
+    ]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m pyslide.experiments.settings_study", description=__doc__)
-    parser.add_argument("files", nargs="*", metavar="TRAIN TEST")
-    parser.add_argument("--epochs", type=int, default=10)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args(arguments)
-    if len(options.files) not in (0, 2):
-        parser.error("expected no file, or TRAIN and TEST")
-    if options.files:
-        training, test = load(options.files[0]), load(options.files[1])
-    else:
-        training, test = load_standard_library("train"), load_standard_library("test")
-    print("| variant | P@1 | P@3 | P@5 | range of P@1 | active % | seconds |\n|---|---|---|---|---|---|---|")
-    for variant in variants(training.label_count):
-        run = delayed(train)
-        results = Parallel(n_jobs=options.jobs)(
-            run(variant, training, test, options.epochs, seed) for seed in range(options.seeds)
-        )
-        print(line(variant, results), flush=True)
-    return 0
+def table(rows: Sequence[Row]) -> Table:
+    """Return means, and how far the seeds' P@1 lie apart."""
+    lines = [
+        (name, *(f"{mean(group, f'P@{k}'):.2f}" for k in (1, 3, 5)), f"{np.ptp(column(group, 'P@1')):.2f}",
+         f"{100 * mean(group, 'active_share'):.1f}", f"{mean(group, 'seconds'):.0f}")
+        for name, group in by(rows, "variant").items()
+    ]  # fmt: skip
+    return Table(("variant", "P@1", "P@3", "P@5", "range of P@1", "active %", "seconds"), lines)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def findings(rows: Sequence[Row]) -> list[Finding]:
+    """Return what the paper says of accuracy, beside what padding and weights do."""
+    found = {name: f"{mean(group, 'P@1'):.2f} %" for name, group in by(rows, "variant").items()}
+    return [
+        Finding(
+            "the softmax over retrieved neurons alone learns as well as the full one",
+            f"P@1 {found[ALONE]} with retrieved neurons alone, {found[FULL]} with all",
+        ),
+        Finding(
+            "nothing is said of weights for the neurons that are not retrieved",
+            f"with random neurons up to a fifth {found[UNWEIGHTED]}, with these weighted {found[FIRST]}",
+        ),
+    ]
+
+
+def draw(figure: Any, rows: Sequence[Row]) -> None:
+    """Draw the P@1 of every variant as a bar, and each seed as a dot."""
+    axes = figure.subplots()
+    figure.set_size_inches(9, 1.5 + 0.28 * len(by(rows, "variant")))
+    for place, (name, group) in enumerate(reversed(by(rows, "variant").items())):
+        shade = plotting.colour(1 if name.startswith(FULL) else 0)
+        axes.barh(place, mean(group, "P@1"), color=shade, alpha=0.6)
+        axes.plot(column(group, "P@1"), [place] * len(group), ".", color="black", markersize=4)
+    axes.set_yticks(range(len(by(rows, "variant"))), list(by(rows, "variant"))[::-1])
+    axes.set(xlabel="P@1, % (bars: mean; dots: seeds)")
+
+
+EXPERIMENT = Experiment(
+    name="settings",
+    source="",
+    title="Which settings let SLIDE learn as well as the full softmax",
+    explanation="Every variant trains the same network and ranks all held-out rows with all neurons in the end. "
+    "Variants differ from the second one in what their name says; their hashing and learning rate are "
+    "their own.",
+    cells=cells,
+    measure=learning_curve,
+    table=table,
+    findings=findings,
+    draw=draw,
+    choices=("epochs", "steps", "hidden", "batch_size", "threads"),
+)

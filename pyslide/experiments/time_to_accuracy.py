@@ -82,8 +82,8 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     other = 100 * mean(last[SAMPLED], "active_share")
     return [
         Finding(
-            "wall clock: SLIDE on 44 cores is 1.8 and 2.7 times as fast as the same network in TensorFlow on a V100, with "
-            "205,443 and 670,091 labels",
+            "wall clock: SLIDE on 44 cores is 1.8 and 2.7 times as fast as the same network in TensorFlow on a V100, "
+            "with 205,443 and 670,091 labels",
             f"seconds to nine tenths of what the full softmax ends at, on the processors named below: {times}",
         ),
         Finding(
@@ -109,9 +109,9 @@ EXPERIMENT = Experiment(
     name="time-to-accuracy",
     source="section 5",
     title="Seconds and steps to an accuracy, SLIDE and sampled softmax at one budget beside the full softmax",
-    explanation="As many neurons are active in SLIDE (by padding) as sampled softmax draws. A goal counts as reached at "
-    "the first pause of a run at which P@1 on a fixed subset of the held-out rows is at least that; evaluations are not "
-    "counted as time.",
+    explanation="As many neurons are active in SLIDE (by padding) as sampled softmax draws. A goal counts as reached "
+    "at the first pause of a run at which P@1 on a fixed subset of the held-out rows is at least that; "
+    "evaluations are not counted as time.",
     cells=cells,
     measure=learning_curve,
     table=table,
