@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import joblib
+
 from pyslide.cli.output import add_json, print_json, say, table
 from pyslide.cli.settings import widths
 from pyslide.errors import FormatError, OutOfRangeError
@@ -121,7 +123,7 @@ def choices_of(options: argparse.Namespace) -> Choices:
     OutOfRangeError
         If nothing can be measured with it.
     """
-    asked: dict[str, Any] = {"threads": max(1, (os.cpu_count() or 1) // max(1, options.jobs or 1))}
+    asked: dict[str, Any] = {"threads": max(1, (os.cpu_count() or 1) // joblib.effective_n_jobs(options.jobs or 1))}
     if options.quick:
         asked |= {
             "seeds": 1,

@@ -82,6 +82,7 @@ def curve(
     look : callable
         From the trainer and held-out features and labels to more columns.
     """
+    run_to(Trainer(training, data.training.features, data.training.labels), 1)  # imports and the like are not timed
     trainer = Trainer(training, data.training.features, data.training.labels)
     rows = fixed_rows(data.test, evaluation_rows)
     features, labels = data.test.features[rows], data.test.labels[rows]

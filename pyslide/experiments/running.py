@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from joblib.parallel import get_active_backend
 
 from pyslide.errors import FormatError, MissingExtraError
 from pyslide.experiments.cells import finish_cell, identity_of, path_of, read_cell
-from pyslide.experiments.experiment import Choices, Data, Experiment, Row
+from pyslide.experiments.experiment import Choices, Data, Experiment, Row, Settings
 from pyslide.experiments.plotting import draw
 from pyslide.experiments.reporting import report, write_csv, write_text
 
@@ -34,14 +34,14 @@ class Done(NamedTuple):
 
 
 def run_grid(
-    experiment: Experiment, choices: Choices, data: Data, folder: Path, jobs: int | None, tell: Tell
+    experiment: Experiment, cells: Sequence[Settings], data: Data, folder: Path, jobs: int | None, tell: Tell
 ) -> Outcome:
     """Measure all cells that are not finished yet.
 
     Parameters
     ----------
     experiment : Experiment
-    choices : Choices
+    cells : sequence of Settings
     data : Data
     folder : Path
         Where finished cells are; it exists.
@@ -50,7 +50,6 @@ def run_grid(
     tell : callable
         Told of every finished cell.
     """
-    cells = experiment.cells(choices, data)
     identities = [identity_of(experiment, settings, data.digest) for settings in cells]
     paths = [path_of(folder, identity) for identity in identities]
     done = [read_cell(path, identity) for path, identity in zip(paths, identities, strict=True)]
@@ -117,12 +116,12 @@ def run_experiment(
     FormatError
         If ``out`` cannot be a folder.
     """
-    cells = out / "cells"
+    cells = experiment.cells(choices, data)  # refuses what cannot be measured before anything is written
     try:
-        cells.mkdir(parents=True, exist_ok=True)
+        (out / "cells").mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as fault:
         raise FormatError("expected a folder, got a file", out) from fault
-    outcome = run_grid(experiment, choices, data, cells, jobs, tell)
+    outcome = run_grid(experiment, cells, data, out / "cells", jobs, tell)
     written = [out / f"{experiment.name}.csv"]
     write_csv(written[0], outcome.rows)
     pictures = [out / f"{experiment.name}.{ending}" for ending in ("png", "svg")]
