@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -534,9 +535,13 @@ def test_the_list(capsys):
 
 
 def test_ctrl_c_on_the_command_line(files, tmp_path, capsys, monkeypatch):
-    def stop(self):
-        raise KeyboardInterrupt
+    plain_step = Trainer.step
 
-    monkeypatch.setattr(Trainer, "step", stop)
+    def interrupted_step(trainer):
+        signal.raise_signal(signal.SIGINT)
+        return plain_step(trainer)
+
+    monkeypatch.setattr(Trainer, "step", interrupted_step)
     assert main(["experiment", "time-to-accuracy", "--quick", *files, "--out", str(tmp_path)]) == 1
     assert "the same command goes on" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*")] == ["cells"]
