@@ -17,8 +17,8 @@ Settings = Mapping[str, Any]
 """All that determines a cell, with the data: the keyword arguments of `Experiment.measure`; plain values and
 dataclasses of them."""
 
-QUICK_STEPS = 80
-QUICK_EVALUATIONS = 4
+QUICK_STEPS = 200
+QUICK_EVALUATIONS = 5
 QUICK_ROWS = 400
 """What ``--quick`` stands for: steps of a run, pauses for an evaluation, and held-out rows."""
 

@@ -77,8 +77,11 @@ def curves(axes: Any, rows: Sequence[Row], name: str, x: str, y: str) -> None:
         axes.fill_between(across, lowest, highest, color=colour(number), alpha=0.15, linewidth=0)
 
 
-def lines(axes: Any, rows: Sequence[Row], name: str, x: str, y: str) -> None:
-    """Draw a line for every value of a column, averaged over rows with equal x, and their range as bars."""
+def lines(axes: Any, rows: Sequence[Row], name: str, x: str, y: str, dashed: str = "not ") -> None:
+    """Draw a line for every value of a column, averaged over rows with equal x, and their range as bars.
+
+    Lines whose names hold ``dashed`` are dashed, so that two that lie upon each other are both seen.
+    """
     for number, (key, group) in enumerate(by(rows, name).items()):
         points = dict(sorted(by(group, x).items()))
         up = [column(point, y) for point in points.values()]
@@ -91,6 +94,7 @@ def lines(axes: Any, rows: Sequence[Row], name: str, x: str, y: str) -> None:
             yerr=[below, above],
             color=colour(number),
             marker=marker(number),
+            linestyle="--" if dashed in str(key) else "-",
             markersize=4,
             capsize=2,
             label=str(key),

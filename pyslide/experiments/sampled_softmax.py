@@ -91,10 +91,10 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     last = ends(rows, "variant", "share")
     percent = [{**row, "percent": 100 * row["share"]} for row in where(last, method=SAMPLED)]
     plotting.lines(axes, percent, "variant", "percent", "P@1")
-    for number, method in enumerate((SLIDE, FULL)):
+    for method, style in ((SLIDE, "--"), (FULL, ":")):
         level = mean(where(last, method=method), "P@1")
         share = 100 * mean(where(last, method=method), "active_share")
-        axes.axhline(level, color="black", linestyle="--:"[2 * number :][:2], label=f"{method}, {share:.0f} % active")
+        axes.axhline(level, color="black", linestyle=style, label=f"{method}, {share:.0f} % active")
     axes.set(xscale="log", xlabel="candidates, % of the labels", ylabel="P@1, %", title="P@1 in the end")
     ticks = sorted({row["percent"] for row in percent})
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -108,8 +108,8 @@ EXPERIMENT = Experiment(
     title="Sampled softmax with several sample sizes, distributions and corrections, beside SLIDE",
     explanation="Sampled softmax draws one set of candidates a batch without looking at the inputs: uniformly, or "
     "log-uniformly over the labels by falling frequency; corrected, each logit is lowered by the "
-    "logarithm of how often its label is expected among the candidates. SLIDE's random neurons are "
-    "weighted to the same end.",
+    "logarithm of how often its label is expected among the candidates, which under the uniform "
+    "distribution lowers all alike. SLIDE's random neurons are weighted to the same end.",
     cells=cells,
     measure=learning_curve,
     table=table,

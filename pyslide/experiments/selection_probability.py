@@ -151,7 +151,7 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
             axes.plot(across, column(points, "frequency"), plotting.marker(number), color=plotting.colour(number),
                       markersize=4, label=name)  # fmt: skip
         axes.set(xlabel="p, one code collides", title=f"K={codes}, L={tables}: theory (lines), counts (dots)")
-        axes.legend(fontsize=7, loc="upper left")
+        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
     figure.axes[0].set(ylabel="probability to be selected")
 
 
