@@ -84,9 +84,8 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
     plotting.lines(right, last, "method", "batch_size", "P@1")
     sizes = sorted({row["batch_size"] for row in last})
     for axes in (left, right):
-        axes.set(xscale="log", xlabel="batch size")
-        axes.set_xticks(sizes, [str(size) for size in sizes])
-        axes.minorticks_off()
+        plotting.ticks_at(axes, sizes)
+        axes.set(xlabel="batch size")
     left.set(ylabel="ms for 1,000 samples", ylim=(0, None), title="time")
     right.set(ylabel="P@1, %", title="accuracy after the same samples")
     plotting.legend_below(figure, right)

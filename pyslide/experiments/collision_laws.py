@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,8 @@ MIXTURES = (0.0, 0.3, 0.6, 0.8, 0.9, 0.97)
 """How much of the second vector is the first."""
 DENSE, SPARSE = 9, 24
 """Dimensions: of dense vectors, small enough for the exact law of sparse signs, and of sparse ones."""
-ENTRIES = 6
-"""Non-zeros of a sparse vector."""
+FEW, MANY = 4, 10
+"""Non-zeros of a sparse vector: few, so that bins are empty now and then, and many for sets that overlap."""
 
 
 class Law(NamedTuple):
@@ -46,13 +47,13 @@ def dense_pair(generator: Generator, mixture: float) -> FloatArray:
     return np.stack([first, mixture * first + np.sqrt(1 - mixture**2) * other])
 
 
-def sparse_pair(generator: Generator, mixture: float) -> FloatArray:
+def sparse_pair(generator: Generator, mixture: float, entries: int) -> FloatArray:
     """Return two sparse vectors with distinct positive values, the second with part of the first's entries."""
-    places, shared = draw_distinct(generator, SPARSE, 2 * ENTRIES), round(mixture * ENTRIES)
+    places, shared = draw_distinct(generator, SPARSE, 2 * entries), round(mixture * entries)
     pair = np.zeros((2, SPARSE))
-    pair[0, places[:ENTRIES]] = 1 + generator.random(ENTRIES)
-    pair[1, places[ENTRIES - shared : 2 * ENTRIES - shared]] = 1 + generator.random(ENTRIES)
-    pair[1, places[ENTRIES - shared : ENTRIES]] = pair[0, places[ENTRIES - shared : ENTRIES]]
+    pair[0, places[:entries]] = 1 + generator.random(entries)
+    pair[1, places[entries - shared : 2 * entries - shared]] = 1 + generator.random(entries)
+    pair[1, places[entries - shared : entries]] = pair[0, places[entries - shared : entries]]
     return pair
 
 
@@ -78,11 +79,13 @@ LAWS = {
         lambda x, y: theory.winner_take_all_collision_probability(x, y, 4),
     ),
     "DWTA": Law(  # more than half of the coordinates in a bin: every bin has a permutation of its own
-        Hashing(family="dwta", codes_per_table=1, tables=BINS, bin_size=13), PAPER.projection, SPARSE, sparse_pair,
+        Hashing(family="dwta", codes_per_table=1, tables=BINS, bin_size=13), PAPER.projection, SPARSE,
+        partial(sparse_pair, entries=FEW),
         lambda x, y: theory.densified_winner_take_all_collision_probability(x, y, 13, BINS),
     ),
     "MinHash": Law(  # the whole permutation
-        Hashing(family="minhash", codes_per_table=1, tables=1, bin_size=SPARSE), PAPER.projection, SPARSE, sparse_pair,
+        Hashing(family="minhash", codes_per_table=1, tables=1, bin_size=SPARSE), PAPER.projection, SPARSE,
+        partial(sparse_pair, entries=MANY),
         lambda x, y: theory.jaccard(np.flatnonzero(x), np.flatnonzero(y)),
     ),
 }  # fmt: skip

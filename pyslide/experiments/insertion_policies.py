@@ -16,7 +16,7 @@ from pyslide.engine.threads import Threads
 from pyslide.experiments import plotting
 from pyslide.experiments.experiment import Choices, Data, Experiment, Finding, Row, Settings, Table
 from pyslide.experiments.learning import hashing_of
-from pyslide.experiments.tidy import groups
+from pyslide.experiments.tidy import column, groups
 from pyslide.randomness import draw_uniforms, generators
 from pyslide.settings import Hashing, LayerSettings
 
@@ -131,11 +131,15 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Draw both times against the width."""
     named = [{**row, "line": f"{row['policy']}, capacity {row['capacity']}"} for row in rows]
-    left, right = figure.subplots(1, 2)
+    left, right = figure.subplots(1, 2, sharey=True)
     plotting.lines(left, named, "line", "neurons", "insertion_milliseconds")
     plotting.lines(right, named, "line", "neurons", "rebuild_milliseconds")
+    both = np.concatenate([column(rows, "insertion_milliseconds"), column(rows, "rebuild_milliseconds")])
     for axes, title in ((left, "insertion alone"), (right, "rebuild: hashing and insertion")):
-        axes.set(xscale="log", yscale="log", xlabel="neurons", ylabel="milliseconds", title=title)
+        plotting.whole_decades(axes, both)
+        plotting.ticks_at(axes, sorted({row["neurons"] for row in rows}))
+        axes.set(xlabel="neurons", title=title)
+    left.set(ylabel="milliseconds")
     plotting.legend_below(figure, left)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pyslide.arrays import FloatArray
 from pyslide.data.writing import written_aside
 from pyslide.errors import MissingExtraError
 from pyslide.experiments.experiment import Row
@@ -17,6 +18,7 @@ from pyslide.experiments.tidy import by, column
 SIZE = (9.0, 4.0)
 """Inches, for two pictures side by side."""
 DOTS_PER_INCH = 150
+STYLE = {"svg.hashsalt": "pyslide", "axes.grid": True, "axes.axisbelow": True, "grid.alpha": 0.3, "font.size": 9}
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 """Told apart by colour-blind people, too (Okabe and Ito)."""
 MARKERS = "osD^vPX*"
@@ -46,7 +48,7 @@ def draw(drawn: Callable[[Any, Sequence[Row]], None], rows: Sequence[Row], paths
         If matplotlib is not installed.
     """
     matplotlib = import_matplotlib()
-    with matplotlib.rc_context({"svg.hashsalt": "pyslide", "axes.grid": True, "grid.alpha": 0.3, "font.size": 9}):
+    with matplotlib.rc_context(STYLE):
         figure = matplotlib.figure.Figure(figsize=SIZE, layout="constrained")
         figure.patch.set_facecolor("white")
         drawn(figure, rows)
@@ -99,6 +101,32 @@ def lines(axes: Any, rows: Sequence[Row], name: str, x: str, y: str, dashed: str
             capsize=2,
             label=str(key),
         )
+
+
+def bars(figure: Any, rows: Sequence[Row], name: str, y: str, colours: Callable[[str], int]) -> None:
+    """Draw a bar for every value of a column, the mean over the seeds, and a dot for each seed; the first on top."""
+    found = by(rows, name)
+    figure.set_size_inches(SIZE[0], 1.2 + 0.3 * len(found))
+    axes = figure.subplots()
+    for place, (key, group) in enumerate(found.items()):
+        axes.barh(place, column(group, y).mean(), color=colour(colours(key)), alpha=0.6)
+        axes.plot(column(group, y), [place] * len(group), ".", color="black", markersize=4)
+    axes.set_yticks(range(len(found)), list(found))
+    axes.invert_yaxis()
+    axes.set(xlabel=f"{y}, % (bars: mean; dots: seeds)")
+
+
+def whole_decades(axes: Any, values: FloatArray) -> None:
+    """Let a logarithmic y axis reach from a power of ten to another, so that both are written at it."""
+    lowest, highest = np.floor(np.log10(values.min())), np.ceil(np.log10(values.max()))
+    axes.set(yscale="log", ylim=(10**lowest, 10 ** max(highest, lowest + 1)))
+
+
+def ticks_at(axes: Any, values: Sequence[float]) -> None:
+    """Put ticks of a logarithmic x axis where values were measured, and nowhere else."""
+    axes.set(xscale="log")
+    axes.set_xticks(values, [f"{value:g}" for value in values])
+    axes.minorticks_off()
 
 
 def legend_below(figure: Any, axes: Any, columns: int = 4) -> None:

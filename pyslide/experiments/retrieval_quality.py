@@ -119,12 +119,12 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Draw the recalls and the share that is retrieved, against steps."""
-    panels = figure.subplots(1, 3)
-    titles = {"best_found": f"exact best {BEST} found", "labels_found": "labels found", "retrieved": "retrieved"}
+    panels = figure.subplots(1, 3, sharey=True)
+    titles = {"best_found": f"best {BEST} found", "labels_found": "labels found", "retrieved": "neurons retrieved"}
     for axes, (name, title) in zip(panels, titles.items(), strict=True):
         plotting.curves(axes, rows, "tables", "step", name)
-        axes.set(xlabel="steps", title=title, ylim=(0, None))
-    panels[0].set(ylabel="%")
+        axes.set(xlabel="steps", title=title)
+    panels[0].set(ylabel="%", ylim=(0, None))
     plotting.legend_below(figure, panels[0])
 
 

@@ -95,10 +95,8 @@ def draw(figure: Any, rows: Sequence[Row]) -> None:
         level = mean(where(last, method=method), "P@1")
         share = 100 * mean(where(last, method=method), "active_share")
         axes.axhline(level, color="black", linestyle=style, label=f"{method}, {share:.0f} % active")
-    axes.set(xscale="log", xlabel="candidates, % of the labels", ylabel="P@1, %", title="P@1 in the end")
-    ticks = sorted({row["percent"] for row in percent})
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.minorticks_off()
+    axes.set(xlabel="candidates, % of the labels", ylabel="P@1, %", title="P@1 in the end")
+    plotting.ticks_at(axes, sorted({row["percent"] for row in percent}))
     plotting.legend_below(figure, axes, 3)
 
 

@@ -120,15 +120,8 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
-    """Draw the P@1 of every variant as a bar, and each seed as a dot."""
-    axes = figure.subplots()
-    figure.set_size_inches(9, 1.5 + 0.28 * len(by(rows, "variant")))
-    for place, (name, group) in enumerate(reversed(by(rows, "variant").items())):
-        shade = plotting.colour(1 if name.startswith(FULL) else 0)
-        axes.barh(place, mean(group, "P@1"), color=shade, alpha=0.6)
-        axes.plot(column(group, "P@1"), [place] * len(group), ".", color="black", markersize=4)
-    axes.set_yticks(range(len(by(rows, "variant"))), list(by(rows, "variant"))[::-1])
-    axes.set(xlabel="P@1, % (bars: mean; dots: seeds)")
+    """Draw the P@1 of every variant."""
+    plotting.bars(figure, rows, "variant", "P@1", lambda name: int(name.startswith(FULL)))
 
 
 EXPERIMENT = Experiment(

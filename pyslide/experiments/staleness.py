@@ -128,15 +128,8 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
-    """Draw the P@1 of every interleaving as a bar, and each seed as a dot."""
-    axes = figure.subplots()
-    found = by(rows, "interleaving")
-    for place, (name, group) in enumerate(reversed(found.items())):
-        shade = plotting.colour(0 if name.startswith("every") else 1 if name.startswith("random") else 2)
-        axes.barh(place, mean(group, "P@1"), color=shade, alpha=0.6)
-        axes.plot(column(group, "P@1"), [place] * len(group), ".", color="black", markersize=4)
-    axes.set_yticks(range(len(found)), list(found)[::-1])
-    axes.set(xlabel="P@1, % (bars: mean; dots: seeds)")
+    """Draw the P@1 of every interleaving."""
+    plotting.bars(figure, rows, "interleaving", "P@1", lambda name: int("random" in name) + int("turns" in name))
 
 
 EXPERIMENT = Experiment(
