@@ -183,8 +183,7 @@ EXPERIMENT = Experiment(
     source="section 3.2",
     title="How often two vectors share a code, against the exact law of each family",
     explanation="Pairs of vectors of rising similarity are hashed with functions drawn anew each time; of each draw "
-    "the first code counts, so that counts are binomial. DWTA's law takes the hash that finds donors for "
-    "ideal.",
+    "the first code counts, so that counts are binomial. DWTA's law takes the hash that finds donors for ideal.",
     cells=cells,
     measure=measure,
     table=table,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,18 @@ POLICIES = ("fifo", "reservoir")
 WIDTHS = (1, 4, 16)
 """Layers of so many times the labels of the data."""
 CAPACITIES = (16, 128)
+CODES_PER_TABLE = 3
+"""K: few, so that buckets are full and the policies matter."""
 REPETITIONS = 5
 
 
 def cells(choices: Choices, data: Data) -> list[Settings]:
     """Return every policy with every width and capacity."""
-    hashing = hashing_of(choices, data.labels)
+    hashing = replace(hashing_of(choices, data.labels), codes_per_table=CODES_PER_TABLE)
     return [
         {
             "policy": policy,
-            "hashing": Hashing(**{**vars(hashing), "capacity": capacity}),
+            "hashing": replace(hashing, capacity=capacity),
             "neurons": times * data.labels,
             "dimension": choices.hidden[-1],
             "threads": choices.threads,
@@ -148,13 +151,12 @@ EXPERIMENT = Experiment(
     source="table 3",
     title="Insertion time and full rebuild time of FIFO and reservoir buckets",
     explanation="A layer with random weights, as wide as the data has labels and wider, is put into its tables: "
-    "insertion from keys that are known, and the whole rebuild, which hashes every neuron first. Random "
-    "numbers for the reservoirs are drawn within the rebuild and not within the insertion. Medians of all "
-    "repetitions.",
+    "insertion from keys that are known, and the whole rebuild, which hashes every neuron first. Random numbers for "
+    "the reservoirs are drawn within the rebuild and not within the insertion. Medians of all repetitions.",
     cells=cells,
     measure=measure,
     table=table,
     findings=findings,
     draw=draw,
-    choices=("hidden", "threads", "family", "codes_per_table", "tables"),
+    choices=("hidden", "threads", "family", "tables"),
 )

@@ -142,11 +142,14 @@ def training_of(choices: Choices, output: LayerSettings, seed: int, batch_size: 
 
 
 def output_of(method: str, choices: Choices, labels: int, share: float | None = None) -> LayerSettings:
-    """Return the output layer of a method: with tables, with all neurons, or with drawn candidates."""
+    """Return the output layer of a method: with tables, with all neurons, or with drawn candidates.
+
+    Candidates are drawn log-uniformly and corrected: where the labels' frequencies differ much, the better rival.
+    """
     if method == SLIDE:
         return LayerSettings(neurons=labels, hashing=hashing_of(choices, labels, share))
     if method == SAMPLED:
-        candidates = CandidateSampling(distribution="uniform", count=choices.active(labels, share), correction=True)
+        candidates = CandidateSampling(distribution="log_uniform", count=choices.active(labels, share))
         return LayerSettings(neurons=labels, candidates=candidates)
     return LayerSettings(neurons=labels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,12 @@ from pyslide.experiments.experiment import (
 from pyslide.experiments.learning import curve, curve_cells, hashing_of, precision
 from pyslide.experiments.tidy import by, ends, mean, where
 from pyslide.inference import exact_top_k, hidden
-from pyslide.settings import Hashing, LayerSettings
+from pyslide.settings import LayerSettings
 from pyslide.training import Trainer, TrainingSettings
 
 BEST = 100
 """How many of the largest exact logits should be found."""
-TABLES_OF = {
+TABLES_OF: Mapping[str, Mapping[str, Any]] = {
     "DWTA, K=4": {"family": "dwta", "codes_per_table": 4},
     "DWTA, K=3": {"family": "dwta", "codes_per_table": 3},
     "SimHash, K=9": {"family": "simhash", "codes_per_table": 9},
@@ -42,9 +43,9 @@ TABLES_OF = {
 
 def cells(choices: Choices, data: Data) -> list[Settings]:
     """Return a run with each kind of tables and each seed."""
-    base = vars(hashing_of(choices, data.labels))
+    base = hashing_of(choices, data.labels)
     outputs = [
-        ({"tables": name}, LayerSettings(neurons=data.labels, hashing=Hashing(**{**base, **TABLES_OF[name]})))
+        ({"tables": name}, LayerSettings(neurons=data.labels, hashing=replace(base, **TABLES_OF[name])))
         for name in choices.some(list(TABLES_OF))
     ]
     return curve_cells(choices, data, outputs)
@@ -132,8 +133,9 @@ EXPERIMENT = Experiment(
     name="retrieval-quality",
     source="",
     title="What the tables find over training: the exact best 100 and the labels",
-    explanation="At every pause the buckets of held-out rows are looked up, without labels and without random neurons. "
-    "Neurons chosen at random would hold as large a share of the best and of the labels as they are of all neurons.",
+    explanation="At every pause the buckets of held-out rows are looked up, without labels and without random "
+    "neurons. Neurons chosen at random would hold as large a share of the best and of the labels as they are of all "
+    "neurons.",
     cells=cells,
     measure=measure,
     table=table,

@@ -105,9 +105,9 @@ EXPERIMENT = Experiment(
     source="figure 7",
     title="Sampled softmax with several sample sizes, distributions and corrections, beside SLIDE",
     explanation="Sampled softmax draws one set of candidates a batch without looking at the inputs: uniformly, or "
-    "log-uniformly over the labels by falling frequency; corrected, each logit is lowered by the "
-    "logarithm of how often its label is expected among the candidates, which under the uniform "
-    "distribution lowers all alike. SLIDE's random neurons are weighted to the same end.",
+    "log-uniformly over the labels by falling frequency; corrected, each logit is lowered by the logarithm of how "
+    "often its label is expected among the candidates, which under the uniform distribution lowers all alike. SLIDE's "
+    "random neurons are weighted to the same end.",
     cells=cells,
     measure=learning_curve,
     table=table,

@@ -160,8 +160,8 @@ EXPERIMENT = Experiment(
     source="figure 11",
     title="How likely a neuron is selected by its code collision probability, theory beside counts",
     explanation="Neurons lie in the plane at angles at which one code of SimHash with Gaussian projections collides "
-    "with probability p exactly. Hash functions are drawn again and again, tables rebuilt, buckets looked "
-    "up and rules applied, all by the engine. Of the same draws all rules are counted.",
+    "with probability p exactly. Hash functions are drawn again and again, tables rebuilt, buckets looked up and "
+    "rules applied, all by the engine. Of the same draws all rules are counted.",
     cells=cells,
     measure=measure,
     table=table,

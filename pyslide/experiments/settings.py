@@ -129,8 +129,7 @@ EXPERIMENT = Experiment(
     source="",
     title="Which settings let SLIDE learn as well as the full softmax",
     explanation="Every variant trains the same network and ranks all held-out rows with all neurons in the end. "
-    "Variants differ from the second one in what their name says; their hashing and learning rate are "
-    "their own.",
+    "Variants differ from the second one in what their name says; their hashing and learning rate are their own.",
     cells=cells,
     measure=learning_curve,
     table=table,

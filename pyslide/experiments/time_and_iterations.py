@@ -82,7 +82,8 @@ EXPERIMENT = Experiment(
     title="Accuracy against seconds and against steps, of SLIDE, the full softmax and sampled softmax",
     explanation="Each method trains the same network from the same initial weights on the same batches. A run pauses "
     "now and then and is evaluated on a fixed subset of the held-out rows, all neurons computed; seconds are those of "
-    "training alone. Sampled softmax draws a fifth of the labels uniformly and corrects their logits.",
+    "training alone. Sampled softmax draws a fifth of the labels log-uniformly by falling frequency, and corrects "
+    "their logits.",
     cells=cells,
     measure=learning_curve,
     table=table,

@@ -138,8 +138,8 @@ EXPERIMENT = Experiment(
     source="figure 9",
     title="Throughput and accuracy of asynchronous workers without locks",
     explanation="Workers share the weights and write to them without locks (`pyslide.parallel`); tables are rebuilt "
-    "while they wait. Steps a second are those after the first interval, in which workers start; seconds "
-    "are of the whole run.",
+    "while they wait. Steps a second are those after the first interval, in which workers start; seconds are of the "
+    "whole run.",
     cells=cells,
     measure=measure,
     table=table,

@@ -36,7 +36,7 @@ from pyslide.experiments.cells import finish_cell, identity_of, path_of
 from pyslide.experiments.experiment import Choices, Experiment, Finding, Table
 from pyslide.experiments.running import run_experiment
 from pyslide.experiments.sources import data_of, digest_of, shipped, synthetic
-from pyslide.settings import LayerSettings
+from pyslide.settings import CandidateSampling, LayerSettings
 from pyslide.training import Trainer
 
 FEATURES, LABELS = 60, 40
@@ -432,7 +432,7 @@ def test_methods_start_from_the_same_weights_with_equal_budgets(data):
             np.testing.assert_array_equal(one.weights, other.weights)
     outputs = {cell["columns"]["method"]: cell["training"].layers[-1] for cell in cells}
     assert outputs["SLIDE"].hashing.sampling.minimum_active == 10
-    assert outputs["sampled softmax"].candidates.count == 10
+    assert outputs["sampled softmax"].candidates == CandidateSampling(distribution="log_uniform", count=10)
     assert outputs["full softmax"] == LayerSettings(neurons=LABELS)
 
 
@@ -495,8 +495,9 @@ def test_recalls_count_what_the_buckets_hold(data):
     assert 0 < found["retrieved"] < 100
 
 
-def test_policies_keep_equally_many(data):
-    cells = insertion_policies.cells(replace(SMALL, codes_per_table=1, seeds=1), data)
+def test_policies_keep_equally_many(data, monkeypatch):
+    monkeypatch.setattr(insertion_policies, "CODES_PER_TABLE", 1)
+    cells = insertion_policies.cells(replace(SMALL, seeds=1), data)
     rows = [row for cell in cells for row in insertion_policies.measure(data, **cell)]
     kept = {(row["policy"], row["capacity"], row["neurons"]): row["kept_share"] for row in rows}
     for (policy, *rest), share in kept.items():
