@@ -106,16 +106,9 @@ def curve(
     return points
 
 
-def learning_curve(
-    data: Data,
-    columns: Mapping[str, Any],
-    training: TrainingSettings,
-    steps: int,
-    evaluations: int,
-    evaluation_rows: int,
-) -> list[Row]:
+def learning_curve(data: Data, **run: Any) -> list[Row]:
     """Return a `curve` with the precision at every pause."""
-    return curve(data, columns, training, steps, evaluations, evaluation_rows, precision)
+    return curve(data, look=precision, **run)
 
 
 def hashing_of(choices: Choices, labels: int, share: float | None = None) -> Hashing:

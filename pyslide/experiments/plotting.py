@@ -79,6 +79,16 @@ def curves(axes: Any, rows: Sequence[Row], name: str, x: str, y: str) -> None:
         axes.fill_between(across, lowest, highest, color=colour(number), alpha=0.15, linewidth=0)
 
 
+def time_and_steps(figure: Any, rows: Sequence[Row], name: str, y: str) -> list[Any]:
+    """Draw `curves` against seconds and against steps side by side, and return both axes."""
+    left, right = figure.subplots(1, 2, sharey=True)
+    curves(left, rows, name, "seconds", y)
+    curves(right, rows, name, "step", y)
+    left.set(xlabel="seconds of training", ylabel=f"{y}, %", title="against time")
+    right.set(xlabel="steps", title="against steps")
+    return [left, right]
+
+
 def lines(axes: Any, rows: Sequence[Row], name: str, x: str, y: str, dashed: str = "not ") -> None:
     """Draw a line for every value of a column, averaged over rows with equal x, and their range as bars.
 

@@ -29,7 +29,7 @@ from pyslide.experiments.learning import curve, curve_cells, hashing_of, precisi
 from pyslide.experiments.tidy import by, ends, mean, where
 from pyslide.inference import exact_top_k, hidden
 from pyslide.settings import LayerSettings
-from pyslide.training import Trainer, TrainingSettings
+from pyslide.training import Trainer
 
 BEST = 100
 """How many of the largest exact logits should be found."""
@@ -79,16 +79,9 @@ def recalls_and_precision(trainer: Trainer, features: Batch, labels: sparse.csr_
     return {**recalls(trainer, features, labels), **precision(trainer, features, labels)}
 
 
-def measure(
-    data: Data,
-    columns: Mapping[str, Any],
-    training: TrainingSettings,
-    steps: int,
-    evaluations: int,
-    evaluation_rows: int,
-) -> list[Row]:
+def measure(data: Data, **run: Any) -> list[Row]:
     """Return a curve with recalls and precision at every pause."""
-    return curve(data, columns, training, steps, evaluations, evaluation_rows, recalls_and_precision)
+    return curve(data, look=recalls_and_precision, **run)
 
 
 def table(rows: Sequence[Row]) -> Table:

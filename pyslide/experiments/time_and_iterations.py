@@ -68,12 +68,8 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Draw P@1 against seconds and against steps."""
-    left, right = figure.subplots(1, 2, sharey=True)
-    plotting.curves(left, rows, "method", "seconds", "P@1")
-    plotting.curves(right, rows, "method", "step", "P@1")
-    left.set(xlabel="seconds of training", ylabel="P@1, %", title="against time")
-    right.set(xlabel="steps", title="against steps")
-    plotting.legend_below(figure, right)
+    axes = plotting.time_and_steps(figure, rows, "method", "P@1")
+    plotting.legend_below(figure, axes[0])
 
 
 EXPERIMENT = Experiment(

@@ -95,14 +95,10 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
     """Draw P@1 against seconds and against steps, and the goals."""
-    left, right = figure.subplots(1, 2, sharey=True)
-    plotting.curves(left, rows, "method", "seconds", "P@1")
-    plotting.curves(right, rows, "method", "step", "P@1")
-    for axes in (left, right):
+    both = plotting.time_and_steps(figure, rows, "method", "P@1")
+    for axes in both:
         axes.axhline(goals(rows)[0.9], color="gray", linestyle=":", label="90 % of the full softmax's")
-    left.set(xlabel="seconds of training", ylabel="P@1, %", title="against time")
-    right.set(xlabel="steps", title="against steps")
-    plotting.legend_below(figure, right)
+    plotting.legend_below(figure, both[0])
 
 
 EXPERIMENT = Experiment(
