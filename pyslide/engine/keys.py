@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from math import floor, log
 
 import numpy as np
@@ -31,9 +30,18 @@ def weighted_digits(digits: IntArray, weight: int) -> IntArray:
     Parameters
     ----------
     digits : ndarray of int, shape (K, L, B)
+
+    Returns
+    -------
+    ndarray of uint32 or int64, shape (L, B)
+        The narrower where every value fits it: all keys of all neurons are computed at each rebuild.
     """
-    nothing = np.zeros(digits.shape[1:], dtype=np.int64)
-    return reduce(lambda key, digit: key * weight + digit, digits.astype(np.int64), nothing)
+    narrow = weight ** digits.shape[0] <= 2**32
+    keys = np.zeros(digits.shape[1:], dtype=np.uint32 if narrow else np.int64)
+    for digit in digits:
+        keys *= keys.dtype.type(weight)
+        keys += digit.astype(keys.dtype)
+    return keys
 
 
 def positional_keys(digits: IntArray, base: int) -> IntArray:
@@ -55,10 +63,12 @@ def whole_bits_keys(digits: IntArray, base: int) -> IntArray:
 
 def natural_log_bits_keys(digits: IntArray, base: int) -> IntArray:
     """Pack as the original program does: digits of floor(ln base) bits that overlap, modulo 2^32."""
-    bits = max(1, floor(log(base)))
-    unsigned = digits.astype(np.int64) % 2**32
-    nothing = np.zeros(digits.shape[1:], dtype=np.int64)
-    return reduce(lambda key, digit: ((key << bits) + digit) % 2**32, unsigned, nothing)
+    bits = np.uint32(max(1, floor(log(base))))
+    keys = np.zeros(digits.shape[1:], dtype=np.uint32)
+    for digit in digits:
+        keys <<= bits
+        keys += digit.astype(np.uint32)  # both modulo 2^32
+    return keys
 
 
 PACKINGS = {
@@ -101,7 +111,7 @@ def bucket_keys(
 
     Returns
     -------
-    ndarray of int64, shape (B, L)
+    ndarray of uint32 or int64, shape (B, L)
 
     Raises
     ------

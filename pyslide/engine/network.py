@@ -17,7 +17,7 @@ from pyslide.engine.vectors import Batch, append_coordinate, row_slices
 from pyslide.parameters import Family
 from pyslide.spec.sampling import Sampling
 
-HASHED_ROWS = 4096
+HASHED_ROWS = 512
 """Neurons whose codes are held at a time while all are hashed."""
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
+from numpy.typing import NDArray
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
@@ -13,9 +14,11 @@ from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, is_sparse, row_slices
 from pyslide.spec.optimizer import Optimizer as Optimizer  # the same settings
 
-CHUNK_NUMBERS = 2**18
-"""Numbers of one temporary: a chunk's weights, moments and gradient stay in the last-level cache, and two threads spend
-their time in NumPy, not waiting for the interpreter's lock (with chunks of 2^15 they were slower than one)."""
+CHUNK_NUMBERS = 2**17
+"""Numbers of one temporary: a chunk's weights, moments and gradient stay in the cache, and two threads spend their time
+in NumPy, not waiting for the interpreter's lock (with chunks of 2^15 they were slower than one)."""
+CHUNKS_A_SPAN = 8
+"""Chunks that a thread takes at a time, in the same scratch memory."""
 
 
 class Weights(NamedTuple):
@@ -27,16 +30,17 @@ class Weights(NamedTuple):
     touches: IntArray  # (rows,)
 
 
-def sgd(values: FloatArray, gradient: FloatArray, velocity: FloatArray, optimizer: Optimizer) -> None:
-    """Make one step of SGD in place: v = momentum * v + g; w = w - rate * v.  The gradient is overwritten."""
+def sgd(gradient: FloatArray, velocity: FloatArray, optimizer: Optimizer) -> None:
+    """Make the velocity one step older in place, v = momentum * v + g, and the gradient what is taken from the weights.
+
+    That is rate * v.
+    """
     velocity *= velocity.dtype.type(optimizer.momentum)
     velocity += gradient
     np.multiply(velocity, velocity.dtype.type(optimizer.learning_rate), out=gradient)
-    values -= gradient
 
 
 def adam(
-    values: FloatArray,
     gradient: FloatArray,
     first: FloatArray,
     second: FloatArray,
@@ -44,28 +48,29 @@ def adam(
     optimizer: Optimizer,
     adam_epsilon: str,
 ) -> None:
-    """Make one step of Adam in place (Kingma and Ba 2015, algorithm 1).  The gradient is overwritten.
+    """Make the moments one step older in place, and the gradient what Adam takes from the weights.
 
-    The bias corrections are folded into two numbers, computed in float64:
+    Kingma and Ba 2015, algorithm 1.  The bias corrections are folded into two numbers, computed in float64:
     w -= rate * sqrt(c2) / c1 * m / (sqrt(v) + epsilon * sqrt(c2)), with c_i = 1 - beta_i^t; without the last root where
-    epsilon meets the uncorrected moment (question 17).
+    epsilon meets the uncorrected moment (question 17).  Every result takes the place of what it came from: the fewer
+    arrays, the more rows of them the cache holds.
     """
-    number = values.dtype.type
+    number = gradient.dtype.type
+    new_share = 1 - optimizer.first_decay
     first *= number(optimizer.first_decay)
     second *= number(optimizer.second_decay)
-    squares = gradient * gradient
-    squares *= number(1 - optimizer.second_decay)
-    second += squares
-    gradient *= number(1 - optimizer.first_decay)
+    gradient *= number(new_share)
     first += gradient
+    gradient *= gradient
+    gradient *= number((1 - optimizer.second_decay) / new_share**2)  # (1 - beta2) * g^2, from ((1 - beta1) * g)^2
+    second += gradient
     root = np.sqrt(1 - np.power(optimizer.second_decay, step))
     rate = optimizer.learning_rate * root / (1 - np.power(optimizer.first_decay, step))
     epsilon = optimizer.epsilon * (root if adam_epsilon == "corrected" else np.ones_like(root))
-    np.sqrt(second, out=squares)
-    squares += np.asarray(epsilon, dtype=number)
-    np.divide(first, squares, out=gradient)
+    np.sqrt(second, out=gradient)
+    gradient += np.asarray(epsilon, dtype=number)
+    np.divide(first, gradient, out=gradient)
     gradient *= np.asarray(rate, dtype=number)
-    values -= gradient
 
 
 def gradient_rows(left: Batch, right: FloatArray, rows: slice) -> FloatArray:
@@ -78,6 +83,33 @@ def gradient_rows(left: Batch, right: FloatArray, rows: slice) -> FloatArray:
     return sparse.csr_array((left.data[span], left.indices[span], bounds - bounds[0]), shape=shape) @ right
 
 
+def as_items(array: FloatArray) -> NDArray[Any]:
+    """Return an array's rows, shape (rows, ...), as single items, shape (rows,): copied whole, not number by number."""
+    if array.ndim == 1:
+        return array
+    return array.view(np.dtype((np.void, array.shape[1] * array.itemsize)))[:, 0]
+
+
+def fetch(array: FloatArray, rows: slice | IntArray, scratch: FloatArray) -> FloatArray:
+    """Return some rows of an array: a view of a slice, else copies in scratch memory."""
+    if isinstance(rows, slice):
+        return array[rows]
+    block = scratch[: rows.size]
+    as_items(array).take(rows, out=as_items(block), mode="clip")
+    return block
+
+
+def store(array: FloatArray, rows: slice | IntArray, block: FloatArray) -> None:
+    """Write back what `fetch` gave; a view needs no writing."""
+    if not isinstance(rows, slice):
+        as_items(array)[rows] = as_items(block)
+
+
+def new_scratch(weights: Weights, rows: int) -> FloatArray:
+    """Return memory for so many rows of two arrays of weights, shape (2, rows, ...)."""
+    return np.empty((2, rows, *weights.values.shape[1:]), dtype=weights.values.dtype)
+
+
 def update_chunk(
     weights: Weights,
     rows: slice | IntArray,
@@ -85,21 +117,24 @@ def update_chunk(
     steps: int,
     optimizer: Optimizer,
     conventions: Conventions,
+    scratch: FloatArray,
 ) -> None:
-    """Update some rows: gathered, changed while they are in the cache, and written back."""
+    """Update some rows: fetched, changed while they are in the cache, and stored.  The gradient is overwritten."""
     weights.touches[rows] += 1
     step: IntArray | int = steps
     if conventions.adam_rows == "touched_own_step":
         step = weights.touches[rows].reshape((-1,) + (1,) * (gradient.ndim - 1))
-    values, first, second = (array[rows] for array in weights[:3])  # views for a slice, copies for an index
+    first = fetch(weights.first, rows, scratch[0])
     if optimizer.rule == "sgd":
-        sgd(values, gradient, first, optimizer)
+        sgd(gradient, first, optimizer)
     else:
-        adam(values, gradient, first, second, step, optimizer, conventions.adam_epsilon)
-    if not isinstance(rows, slice):
-        weights.values[rows], weights.first[rows] = values, first
-        if optimizer.rule == "adam":
-            weights.second[rows] = second
+        second = fetch(weights.second, rows, scratch[1])
+        adam(gradient, first, second, step, optimizer, conventions.adam_epsilon)
+        store(weights.second, rows, second)
+    store(weights.first, rows, first)
+    values = fetch(weights.values, rows, scratch[0])
+    values -= gradient
+    store(weights.values, rows, values)
 
 
 def update_rows(
@@ -131,13 +166,15 @@ def update_rows(
     if conventions.adam_rows == "every_weight" and rows.size < count:
         left = spread(left, rows, count)
         rows = np.arange(count)
+    chunk = max(1, CHUNK_NUMBERS // width)
 
-    def move(chunk: slice) -> None:
-        part = gradient_rows(left, right, chunk)
-        place = chunk if rows.size == count else rows[chunk]  # all rows: no gather
-        update_chunk(weights, place, part, steps, optimizer, conventions)
+    def move(span: slice) -> None:
+        scratch = new_scratch(weights, min(chunk, span.stop - span.start))
+        for part in row_slices(span.stop, chunk, span.start):
+            place = part if rows.size == count else rows[part]  # all rows: nothing to fetch
+            update_chunk(weights, place, gradient_rows(left, right, part), steps, optimizer, conventions, scratch)
 
-    threads.map(move, row_slices(rows.size, max(1, CHUNK_NUMBERS // width)))
+    threads.map(move, row_slices(rows.size, chunk * CHUNKS_A_SPAN))
 
 
 def spread(left: Batch, rows: IntArray, count: int) -> Batch:
@@ -157,6 +194,7 @@ def update_biases(
     if conventions.adam_rows == "every_weight":
         everything = np.zeros_like(weights.values)
         everything[neurons] = gradient
-        update_chunk(weights, slice(None), everything, steps, optimizer, conventions)
+        update_chunk(weights, slice(None), everything, steps, optimizer, conventions, new_scratch(weights, 0))
     else:
-        update_chunk(weights, neurons, gradient.copy(), steps, optimizer, conventions)
+        scratch = new_scratch(weights, neurons.size)
+        update_chunk(weights, neurons, gradient.copy(), steps, optimizer, conventions, scratch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pyslide.arrays import FloatArray, IntArray
 
@@ -30,9 +31,11 @@ class ActiveSets(NamedTuple):
         return self.neurons[self.offsets[sample] : self.offsets[sample + 1]]
 
 
-def offsets_of(lengths: IntArray) -> IntArray:
+def offsets_of(lengths: IntArray, dtype: npt.DTypeLike = np.int64) -> IntArray:
     """Return where rows of these lengths begin and end in a flat array, shape (rows+1,)."""
-    return np.concatenate([[0], np.cumsum(lengths)])
+    offsets = np.zeros(lengths.size + 1, dtype=dtype)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
 
 
 def spans(starts: IntArray, lengths: IntArray) -> IntArray:

@@ -48,9 +48,9 @@ def checked_batch(batch: Batch, dtype: npt.DTypeLike, name: str) -> Batch:
     return dense
 
 
-def row_slices(rows: int, chunk: int) -> Iterator[slice]:
-    """Yield consecutive slices of at most ``chunk`` rows."""
-    for start in range(0, rows, chunk):
+def row_slices(rows: int, chunk: int, first: int = 0) -> Iterator[slice]:
+    """Yield consecutive slices of at most ``chunk`` rows, from the first row on."""
+    for start in range(first, rows, chunk):
         yield slice(start, min(start + chunk, rows))
 
 
