@@ -132,12 +132,15 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
 
 
 def draw(figure: Any, rows: Sequence[Row]) -> None:
-    """Draw both times against the width."""
-    named = [{**row, "line": f"{row['policy']}, capacity {row['capacity']}"} for row in rows]
+    """Draw the medians of both times against the width."""
+    medians: list[Row] = [
+        {"line": f"{policy}, capacity {capacity}", "neurons": neurons, **one}
+        for (policy, capacity, neurons), one in found(rows).items()
+    ]
     left, right = figure.subplots(1, 2, sharey=True)
-    plotting.lines(left, named, "line", "neurons", "insertion_milliseconds")
-    plotting.lines(right, named, "line", "neurons", "rebuild_milliseconds")
-    both = np.concatenate([column(rows, "insertion_milliseconds"), column(rows, "rebuild_milliseconds")])
+    plotting.lines(left, medians, "line", "neurons", "insertion_milliseconds")
+    plotting.lines(right, medians, "line", "neurons", "rebuild_milliseconds")
+    both = np.concatenate([column(medians, "insertion_milliseconds"), column(medians, "rebuild_milliseconds")])
     for axes, title in ((left, "insertion alone"), (right, "rebuild: hashing and insertion")):
         plotting.whole_decades(axes, both)
         plotting.ticks_at(axes, sorted({row["neurons"] for row in rows}))
