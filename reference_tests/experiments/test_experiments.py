@@ -19,6 +19,7 @@ from joblib._parallel_backends import SequentialBackend
 
 from pyslide.cli import main
 from pyslide.data import planted_dataset, write_extreme
+from pyslide.engine.tables import Buckets
 from pyslide.errors import FormatError, ShapeError
 from pyslide.evaluation import evaluate
 from pyslide.experiments import (
@@ -471,6 +472,14 @@ def test_counts_agree_with_theory(data):
         assert min(row["tail"] for row in points) * len(points) > 1e-6
         off = {**rows[0], "theory": 0.5 * rows[0]["theory"]}
         assert module.pooled([off])[0]["tail"] < 1e-6  # counts as many as these notice half the probability
+
+
+def test_the_first_tables_of_a_sample():
+    buckets = Buckets(np.array([[2, 0, 1, 3]]), np.array([4, 5, 6, 7, 8, 9]))
+    for read, members in ((1, [4, 5]), (2, [4, 5]), (3, [4, 5, 6])):
+        first = selection_probability.first_tables(buckets, read)
+        assert first.lengths.tolist() == [buckets.lengths[0, :read].tolist()]
+        assert first.members.tolist() == members
 
 
 def test_the_seeds_of_a_law_draw_other_functions(data):
