@@ -105,7 +105,8 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     )
     return [
         Finding(
-            "the neurons in the buckets of an input are those with large activations, under 0.5 % of all",
+            "what the buckets give is enough to learn from: about 1,000 of 205,443 and 3,000 of 670,091 output neurons, under "
+            "0.5 %",
             f"at the end of training, for held-out rows: {best}",
         )
     ]

@@ -109,7 +109,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     found = {name: f"{mean(group, 'P@1'):.2f} %" for name, group in by(rows, "variant").items()}
     return [
         Finding(
-            "the softmax over retrieved neurons alone learns as well as the full one",
+            "the softmax is normalised over the active set only, and learns as well per iteration as the full one",
             f"P@1 {found[ALONE]} with retrieved neurons alone, {found[FULL]} with all",
         ),
         Finding(

@@ -110,10 +110,10 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     precision = ", ".join(f"{count} {kind} {mean(group, 'P@1'):.2f} %" for (kind, count), group in found.items())
     return [
         Finding(
-            "samples of a batch run in parallel threads that push gradients without locks, on up to 44 cores",
+            "samples of a batch run in parallel threads that push gradients without locks (HOGWILD), on 44 cores",
             f"whole batches are dealt out to workers here: {times}",
         ),
-        Finding("updates collide rarely, since active sets are sparse (HOGWILD)", f"P@1 in the end: {precision}"),
+        Finding("accuracy per iteration is that of the full softmax all the same", f"P@1 in the end: {precision}"),
     ]
 
 

@@ -555,3 +555,9 @@ def test_ctrl_c_on_the_command_line(files, tmp_path, capsys, monkeypatch):
     assert main(["experiment", "time-to-accuracy", "--quick", *files, "--out", str(tmp_path)]) == 1
     assert "the same command goes on" in capsys.readouterr().err
     assert [path.name for path in tmp_path.rglob("*")] == ["cells"]
+
+
+def test_the_page_describes_every_experiment():
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    for experiment in EXPERIMENTS.values():
+        assert f"| `{experiment.name}` | {experiment.source.replace(' and', ',')} |".replace("|  |", "| |") in page
