@@ -120,7 +120,7 @@ def findings(rows: Sequence[Row]) -> list[Finding]:
     worst = min(found, key=lambda name: mean(found[name], "P@1"))
     return [
         Finding(
-            "threads push their gradients without locks (HOGWILD), and accuracy per iteration is that of the full softmax",
+            "threads push gradients without locks (HOGWILD); accuracy per iteration is that of the full softmax",
             f"P@1 {mean(found[fresh], 'P@1'):.2f} % where {fresh}, and at worst {mean(found[worst], 'P@1'):.2f} % "
             f"({worst}), with a fifth of the output neurons active",
         )
