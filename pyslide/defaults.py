@@ -1,6 +1,6 @@
 """The settings that a run has when nobody chooses: all in one place, and how they were found.
 
-``python -m pyslide.experiments.settings_study`` prints the measurements behind them.  Two things matter most: that
+``pyslide experiment settings`` prints the measurements behind them.  Two things matter most: that
 retrieved neurons are joined by random ones, which stand for all that was not retrieved (question 24), and a learning
 rate at which neurons that are touched rarely still move.
 """

@@ -103,7 +103,8 @@ def put_tables_in_files(shared: Shared) -> None:
         if layer.tables is None or isinstance(layer.tables.tables.members, np.memmap):
             continue
         tables = layer.tables.tables
-        files = {name: mapped(array, shared.folder / f"tables{depth}-{name}") for name, array in tables.arrays().items()}
+        arrays = tables.arrays().items()
+        files = {name: mapped(array, shared.folder / f"tables{depth}-{name}") for name, array in arrays}
         layer.tables.tables = Tables(**files, table_bits=tables.table_bits)
 
 

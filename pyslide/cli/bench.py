@@ -55,7 +55,7 @@ def add_to(commands: Any) -> None:
     add_subject(parser)
     add_tables(parser)
     add_conventions(parser.add_argument_group("conventions"))
-    parser.set_defaults(full=False, minimum_active=1000)
+    parser.set_defaults(full=False, sampled_softmax=None, minimum_active=1000)
     output = parser.add_argument_group("output")
     output.add_argument("--stages", action="store_true", help="where the time goes")
     output.add_argument("--memory", action="store_true", help="peak memory of arrays, in copies of the output weights")

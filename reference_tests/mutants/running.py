@@ -18,6 +18,7 @@ TESTS = "reference_tests"
 SECONDS = 240
 """After which a run counts as hung, and so as noticed."""
 NEAREST = (
+    ("experiments/", ["experiments"]),
     ("spec/hashing", ["spec/test_spec_hashing.py", "spec/test_spec_densification.py"]),
     ("spec/backward", ["spec/test_spec_step.py", "gradients"]),
     ("spec/step", ["spec/test_spec_step.py", "gradients"]),

@@ -12,7 +12,9 @@ from pyslide.conventions import PAPER
 from pyslide.data import planted_dataset
 from pyslide.engine.step import Draws, training_step
 from pyslide.errors import OrderError, OutOfRangeError
-from pyslide.experiments import staleness_study as study
+from pyslide.experiments import staleness as study
+from pyslide.experiments.experiment import Choices
+from pyslide.experiments.sources import shipped
 from pyslide.inference import exact_top_k
 from pyslide.metrics import precision_at_k
 from pyslide.randomness import draw_candidates, draw_permutation, draw_table_orders, draw_turns, generators
@@ -235,13 +237,14 @@ def test_losses_and_batches_have_to_be_there():
         replay(network, batches, serialised(2), ADAM, PAPER)
 
 
-def test_the_study_without_staleness_is_the_plain_trainer(capsys):
-    assert study.main(["--epochs", "1", "--seeds", "1"]) == 0
-    lines = capsys.readouterr().out.splitlines()[2:]
-    scores = {line.split("|")[1].strip(): float(line.split("|")[2]) for line in lines}
-    assert set(scores) == set(study.orders(0))
-    training, test = study.load_standard_library("train"), study.load_standard_library("test")
-    assert scores["every batch misses 0 writes"] == pytest.approx(plain_score(training, test), abs=0.005)
+def test_the_study_without_staleness_is_the_plain_trainer():
+    data, choices = shipped(), Choices(seeds=1, epochs=1, quick=True)
+    scores = {
+        row["interleaving"]: row["P@1"]
+        for cell in study.cells(choices, data)[:2]
+        for row in study.measure(data, **cell)
+    }
+    assert scores["every batch misses 0 writes"] == pytest.approx(plain_score(data.training, data.test), abs=0.005)
     assert scores["every batch misses 15 writes"] < scores["every batch misses 0 writes"]
 
 
