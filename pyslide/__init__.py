@@ -4,7 +4,8 @@ SLIDE (Chen et al., MLSys 2020, arXiv 1903.03129) trains wide networks on a smal
 neurons, found in hash tables.  The public names, in the order in which data flows:
 
 - data: `Dataset`, `load`, `load_standard_library`, and more in `pyslide.data`
-- the choices: `Conventions` with the presets `PAPER` and `ORIGINAL_CPP`; `LayerSettings`, `Hashing`, `Sampling`
+- the choices: `Conventions` with the presets `PAPER` and `ORIGINAL_CPP`; `LayerSettings`, `Hashing`, `Sampling`,
+  `CandidateSampling`
 - the algorithm as a person reads it: `pyslide.spec`; the same for a batch: `pyslide.engine`
 - training: `TrainingSettings`, `Trainer`, `Optimizer`, `Schedule`
 - the same as a scikit-learn estimator: `SlideClassifier`
@@ -20,7 +21,7 @@ from pyslide.conventions import ORIGINAL_CPP, PAPER, QUESTIONS, Conventions
 from pyslide.data import Dataset, load, load_standard_library
 from pyslide.errors import PyslideError
 from pyslide.inference import Ranking, exact_top_k, sampled_top_k
-from pyslide.settings import Hashing, LayerSettings
+from pyslide.settings import CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import Schedule, Trainer, TrainingSettings
@@ -34,6 +35,7 @@ __all__ = [
     "ORIGINAL_CPP",
     "PAPER",
     "QUESTIONS",
+    "CandidateSampling",
     "Conventions",
     "Dataset",
     "Hashing",

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from pyslide.arrays import FloatArray
+from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
-from pyslide.engine.network import Layer, LayerTables, Network, new_layer, rebuild
+from pyslide.engine.network import Layer, LayerCandidates, LayerTables, Network, new_layer, rebuild
 from pyslide.engine.tables import empty_tables
 from pyslide.engine.threads import SERIAL, Threads
 from pyslide.randomness import draw_family, draw_multipliers, draw_permutation, draw_uniforms, draw_weights
-from pyslide.settings import Hashing, LayerSettings
+from pyslide.settings import CandidateSampling, Hashing, LayerSettings
 
 
 def build_tables(generator: Generator, hashing: Hashing, dimension: int, conventions: Conventions) -> LayerTables:
@@ -28,6 +28,18 @@ def build_tables(generator: Generator, hashing: Hashing, dimension: int, convent
         hashing.sampling,
         empty_tables(hashing.table_bits),
     )
+
+
+def classes_by_frequency(frequencies: IntArray) -> IntArray:
+    """Return the classes, those that occur most often first, equal ones by smaller id, shape (n,)."""
+    return np.argsort(-frequencies, kind="stable")
+
+
+def layer_candidates(settings: CandidateSampling, classes: IntArray) -> LayerCandidates:
+    """Return how candidates are drawn from classes in an order of falling frequency, shape (n,)."""
+    ranks = np.empty_like(classes)
+    ranks[classes] = np.arange(classes.size)
+    return LayerCandidates(settings.distribution, settings.count, settings.correction, ranks, classes)
 
 
 def draw_layer_weights(
@@ -44,6 +56,7 @@ def build_network(
     weight_generator: Generator,
     function_generator: Generator,
     dtype: npt.DTypeLike = np.float32,
+    frequencies: IntArray | None = None,
 ) -> Network:
     """Build a network whose tables are still empty.
 
@@ -57,14 +70,20 @@ def build_network(
     weight_generator, function_generator : Generator
         Streams for the weights and for the hash functions: the same weights start networks with other tables.
     dtype : dtype
+    frequencies : ndarray of int, shape (n,), optional
+        How often each label of the output layer occurs, for a sampled softmax; otherwise labels are taken to be sorted
+        by falling frequency.
     """
     built: list[Layer] = []
     for settings in layers:
         weights = draw_layer_weights(weight_generator, settings.neurons, dimension, settings.initial_scale, dtype)
-        tables = None
+        tables = candidates = None
+        if settings.candidates is not None:
+            known = np.zeros(settings.neurons, dtype=np.int64) if frequencies is None else frequencies
+            candidates = layer_candidates(settings.candidates, classes_by_frequency(known))
         if settings.hashing is not None:
             tables = build_tables(function_generator, settings.hashing, dimension, conventions)
-        built.append(new_layer(weights, np.zeros(settings.neurons, dtype=dtype), tables))
+        built.append(new_layer(weights, np.zeros(settings.neurons, dtype=dtype), tables, candidates))
         dimension = settings.neurons
     return Network(built)
 

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray, IntArray, require_ids, require_rising, require_shape
+from pyslide.building import layer_candidates
 from pyslide.conventions import Conventions
 from pyslide.data.writing import written_aside
 from pyslide.engine.network import Layer, LayerTables, Network
@@ -36,7 +37,7 @@ from pyslide.parameters import (
     SimHashParameters,
     WinnerTakeAllParameters,
 )
-from pyslide.settings import Hashing, LayerSettings
+from pyslide.settings import CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import STREAMS, Schedule, Trainer, TrainingSettings
@@ -63,7 +64,7 @@ DESCRIPTION: Mapping[str, type] = {
     "streams": dict, "data": dict,
 }  # fmt: skip
 """What the description says beside the schema version; numbers count something."""
-SETTING_KINDS: Mapping[str, type] = {"int": Integral, "float": Real, "str": str}
+SETTING_KINDS: Mapping[str, type] = {"int": Integral, "float": Real, "str": str, "bool": bool}
 """What may stand for a setting, by the annotation of its field."""
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -130,6 +131,8 @@ def _layer_settings(values: Mapping[str, Any]) -> LayerSettings:
         if "sampling" in hashing:
             hashing["sampling"] = _build(Sampling, hashing["sampling"], "sampling")
         values["hashing"] = _build(Hashing, hashing, "hashing")
+    if values.get("candidates") is not None:
+        values["candidates"] = _build(CandidateSampling, values["candidates"], "candidates")
     layer: LayerSettings = _build(LayerSettings, values, "layers")
     return layer
 
@@ -148,7 +151,7 @@ def _build(kind: type, values: Mapping[str, Any], name: str) -> Any:
         raise CheckpointError(f"{name}: unknown setting {', '.join(sorted(unknown))}")
     for key, value in values.items():
         wanted = SETTING_KINDS.get(str(fields[key].type), object)
-        if not isinstance(value, wanted) or (wanted is not object and isinstance(value, bool)):
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted not in (bool, object)):
             raise CheckpointError(f"{name}: expected {key} to be of type {fields[key].type}, got {value!r}")
     missing = [
         key for key, field in fields.items()
@@ -253,8 +256,10 @@ def _layer_arrays(layer: Layer, prefix: str) -> Arrays:
     arrays: Arrays = {}
     for name in LAYER_ARRAYS:
         array = getattr(layer, name)
-        # Layers without tables are kept in Fortran order; their transposes keep it in a file.
-        arrays[prefix + name] = array.T if array.ndim == 2 and layer.tables is None else array
+        # Layers whose neurons are all active are kept in Fortran order; their transposes keep it in a file.
+        arrays[prefix + name] = array.T if array.ndim == 2 and not layer.sampled else array
+    if layer.candidates is not None:
+        arrays[prefix + "classes"] = layer.candidates.classes
     if layer.tables is not None:
         tables = layer.tables
         arrays |= {f"{prefix}tables_{name}": getattr(tables.tables, name) for name in TABLE_ARRAYS}
@@ -502,15 +507,18 @@ def _network(parts: _Parts, settings: TrainingSettings, steps: int) -> Network:
 
 
 def _layer(parts: _Parts, prefix: str, settings: TrainingSettings, layer: LayerSettings) -> Layer:
-    hashed, neurons = layer.hashing is not None, layer.neurons
-    stored = parts.array(prefix + "weights", (neurons, None) if hashed else (None, neurons), settings.dtype).shape
-    inputs = stored[1 if hashed else 0]
+    sampled, neurons = layer.hashing is not None or layer.candidates is not None, layer.neurons
+    stored = parts.array(prefix + "weights", (neurons, None) if sampled else (None, neurons), settings.dtype).shape
+    inputs = stored[1 if sampled else 0]
     column, touched = (neurons,), stored[:1]  # an optimiser's rows come first in the file, too
     shapes = (stored, column, stored, stored, column, column, touched, column)
-    arrays = {
+    arrays: dict[str, Any] = {
         name: parts.array(prefix + name, shape, np.int64 if name.endswith("touches") else settings.dtype)
         for name, shape in zip(LAYER_ARRAYS, shapes, strict=True)
     }
+    if layer.candidates is not None:
+        classes = parts.order(prefix + "classes", neurons)
+        return Layer(**arrays, tables=None, candidates=layer_candidates(layer.candidates, classes))
     if layer.hashing is None:
         return Layer(**{name: array.T if array.ndim == 2 else array for name, array in arrays.items()}, tables=None)
     vector = inputs + (settings.conventions.bias_hashing == "hashed")

@@ -12,7 +12,7 @@ from pyslide.engine.forward import all_preactivations, hidden_output
 from pyslide.engine.network import Layer, Network
 from pyslide.engine.ragged import ActiveSets, group_starts, ranks_in_groups
 from pyslide.engine.sampling import nobody
-from pyslide.engine.step import Draws, layer_forward
+from pyslide.engine.step import Draws, LayerPass, layer_forward
 from pyslide.engine.vectors import Batch, checked_batch, row_slices
 from pyslide.errors import OutOfRangeError, ShapeError
 
@@ -184,18 +184,24 @@ def sampled_top_k(network: Network, features: Batch, k: int, conventions: Conven
     for rows in row_slices(features.shape[0], SAMPLES_AT_A_TIME):
         inputs = features[rows]
         for layer in network.layers:
-            last = layer_forward(layer, inputs, nobody(inputs.shape[0]), plain_draws(layer, inputs), unpadded)
+            last = retrieved_pass(layer, inputs, unpadded)
             inputs = hidden_output(last.sums, last.active, layer.neurons)
         active = last.active_sets(network.layers[-1].neurons)
         parts.append(ragged_top_k(active, last.sums.ravel(), k))
     return stack(parts, k, network)
 
 
-def plain_draws(layer: Layer, inputs: Batch) -> Draws:
-    """Return draws without randomness: tables in their order, nobody to pad with."""
+def retrieved_pass(layer: Layer, inputs: Batch, unpadded: Conventions) -> LayerPass:
+    """Return what a layer does for the neurons that its tables give, read in their own order; without tables for all.
+
+    Candidates are for training only.
+    """
+    if layer.tables is None:
+        return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
     samples = inputs.shape[0]
-    tables = 0 if layer.tables is None else layer.tables.multipliers.size
-    return Draws(np.tile(np.arange(tables), (samples, 1)), np.empty((samples, 0), dtype=np.int64))
+    in_order = np.tile(np.arange(layer.tables.multipliers.size), (samples, 1))
+    draws = Draws(in_order, np.empty((samples, 0), dtype=np.int64))
+    return layer_forward(layer, inputs, nobody(samples), draws, unpadded)
 
 
 def top_k(network: Network, features: Batch, k: int, conventions: Conventions) -> Ranking:

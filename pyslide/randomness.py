@@ -171,6 +171,51 @@ def draw_starts(generator: Generator, samples: int, neurons: int, padding_draws:
     return generator.integers(0, neurons, size=samples)
 
 
+def draw_candidates(
+    generator: Generator, distribution: str, count: int, classes: IntArray
+) -> tuple[IntArray, int]:
+    """Draw distinct candidate classes for a sampled softmax.
+
+    Parameters
+    ----------
+    generator : Generator
+    distribution : {"uniform", "log_uniform"}
+    count : int
+        S.
+    classes : ndarray of int, shape (n,)
+        All classes by falling frequency.
+
+    Returns
+    -------
+    candidates : ndarray of int, shape (S,)
+    tries : int
+        How many draws it took, those of classes that came before included.
+    """
+    if distribution == "uniform":
+        return draw_distinct(generator, classes.size, count), count
+    ranks, tries = draw_log_uniform(generator, classes.size, count)
+    return classes[ranks], tries
+
+
+def draw_log_uniform(generator: Generator, population: int, count: int) -> tuple[IntArray, int]:
+    """Draw numbers below ``population``, r with probability log((r + 2) / (r + 1)) / log(population + 1).
+
+    It ends when so many distinct ones have come.  These are returned in that order, with how many draws were made.
+
+    A number u of [0, 1) gives floor((population + 1)^u) - 1.  Draws are made by the block, and those after the last
+    that was needed are forgotten.
+    """
+    drawn = np.empty(0, dtype=np.int64)
+    firsts = drawn  # where each distinct number came first
+    while firsts.size < count:
+        uniforms = generator.random(max(2 * count, drawn.size))
+        fresh = np.exp(uniforms * np.log(population + 1.0)).astype(np.int64) - 1
+        drawn = np.concatenate([drawn, np.minimum(fresh, population - 1)])  # rounding may reach the end
+        firsts = np.unique(drawn, return_index=True)[1]
+    places = np.sort(firsts)[:count]
+    return drawn[places], int(places[-1]) + 1
+
+
 def draw_weights(
     generator: Generator, shape: tuple[int, ...], scale: float, dtype: npt.DTypeLike = np.float32
 ) -> FloatArray:

@@ -11,6 +11,8 @@ FAMILIES = ("dwta", "simhash", "wta", "minhash")
 """The hash families that can be asked for by name."""
 STRATEGIES = ("union", "vanilla", "top_k", "hard_threshold")
 """The sampling strategies of section 4.1 and the plain union."""
+DISTRIBUTIONS = ("uniform", "log_uniform")
+"""The distributions from which a sampled softmax draws its candidates."""
 
 
 def _require(condition: bool, name: str, expected: str, value: object) -> None:
@@ -68,14 +70,55 @@ class Hashing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CandidateSampling:
+    """A sampled softmax: for each batch, random classes compete with the labels in place of all classes.
+
+    Attributes
+    ----------
+    distribution : {"uniform", "log_uniform"}
+        Every class alike, or the frequent ones more often, about as Zipf's law has it.
+    count : int
+        S, the candidates of a batch.
+    correction : bool
+        Whether the logarithm of a class's expected count in the draw is subtracted from its logit.
+    """
+
+    distribution: str
+    count: int
+    correction: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse settings outside their range."""
+        expected = f"one of {', '.join(DISTRIBUTIONS)}"
+        _require(self.distribution in DISTRIBUTIONS, "distribution", expected, self.distribution)
+        _require(self.count >= 1, "count of candidates", "at least 1", self.count)
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerSettings:
-    """One layer: how many neurons, how they start, and their tables if they have any."""
+    """One layer: how many neurons, how they start, and how those that are active are chosen.
+
+    Attributes
+    ----------
+    neurons : int
+    initial_scale : float
+        Standard deviation of the first weights.
+    hashing : Hashing, optional
+        Tables, SLIDE's own way.
+    candidates : CandidateSampling, optional
+        A sampled softmax in place of tables, for an output layer.  Without either all neurons are active.
+    """
 
     neurons: int
     initial_scale: float = 0.1
     hashing: Hashing | None = None
+    candidates: CandidateSampling | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an empty layer and a negative scale."""
+        """Refuse an empty layer, a negative scale, and candidates that are too many or beside tables."""
         _require(self.neurons >= 1, "neurons", "at least 1", self.neurons)
         _require(self.initial_scale >= 0, "initial_scale", "at least 0", self.initial_scale)
+        if self.candidates is not None:
+            _require(self.hashing is None, "candidates", "no hashing beside them", self.hashing)
+            most, count = self.neurons, self.candidates.count
+            _require(count <= most, "count of candidates", f"at most the {most} neurons", count)

@@ -77,6 +77,8 @@ def bytes_of(network: Network) -> int:
         size += sum(array.nbytes for array in arrays_of(layer).values())
         if layer.tables is not None:
             size += sum(array.nbytes for array in layer.tables.tables.arrays().values())
+        if layer.candidates is not None:
+            size += layer.candidates.ranks.nbytes + layer.candidates.classes.nbytes
     return size
 
 
@@ -85,6 +87,10 @@ def in_files(layer: Layer, folder: Path, name: str) -> Layer:
     copy = replace(layer)
     for field, array in arrays_of(layer).items():
         setattr(copy, field, mapped(array, folder / f"{name}-{field}"))
+    if layer.candidates is not None:
+        orders = layer.candidates.ranks, layer.candidates.classes
+        ranks, classes = (mapped(order, folder / f"{name}-order{place}") for place, order in enumerate(orders))
+        copy.candidates = replace(layer.candidates, ranks=ranks, classes=classes)
     return copy
 
 

@@ -52,7 +52,7 @@ class Loss(NamedTuple):
     """Rows of a layer that a batch fails to write."""
 
     layer: int
-    rows: frozenset[int]  # neurons in a layer with tables, input coordinates in a layer without
+    rows: frozenset[int]  # neurons in a sampled layer, input coordinates in another
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ def write(network: Network, gathered: Gathered, lost: Sequence[Loss], convention
         rows = np.arange(layer.rows.values.shape[0]) if everything else gradient.rows
         write_rows(layer.rows, moved.rows, rows[~np.isin(rows, gone)])
         neurons = np.arange(layer.neurons) if everything else gradient.neurons
-        kept = neurons[~np.isin(neurons, gone)] if layer.tables is not None else neurons
+        kept = neurons[~np.isin(neurons, gone)] if layer.sampled else neurons
         write_rows(layer.bias_rows, moved.bias_rows, kept)
 
 

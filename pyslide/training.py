@@ -24,7 +24,7 @@ from pyslide.errors import NonFiniteError, OutOfRangeError, ShapeError
 from pyslide.history import Row
 from pyslide.inference import require_features
 from pyslide.interruption import DeferredInterrupt
-from pyslide.randomness import draw_permutation, draw_starts, draw_table_orders, generators
+from pyslide.randomness import draw_candidates, draw_permutation, draw_starts, draw_table_orders, generators
 from pyslide.settings import LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.schedule import rebuild_step, rebuilds_due
@@ -96,6 +96,9 @@ class TrainingSettings:
         """Refuse settings outside their range."""
         if not self.layers:
             raise OutOfRangeError("layers: expected at least an output layer, got none")
+        for depth, layer in enumerate(self.layers[:-1]):
+            if layer.candidates is not None:
+                raise OutOfRangeError(f"layers: expected candidates in the output layer only, layer {depth} has some")
         if self.batch_size < 1:
             raise OutOfRangeError(f"batch_size: expected at least 1, got {self.batch_size}")
         if self.threads < 1:
@@ -205,6 +208,7 @@ class Trainer:
             self.streams["weights"],
             self.streams["functions"],
             self.settings.dtype,
+            np.bincount(self.labels.indices, minlength=self.labels.shape[1]),
         )
 
     def rebuild(self, *, new_functions: bool) -> None:
@@ -235,7 +239,11 @@ class Trainer:
         self.rebuild(new_functions=redraw or self.settings.conventions.rebuild == "new_functions")
 
     def draws(self, samples: int) -> list[Draws]:
-        """Draw what a step needs: table orders, and a window of the shuffled neurons for each sample's padding."""
+        """Draw what a step needs.
+
+        For a layer with tables their orders, and a window of the shuffled neurons for each sample's padding; for one
+        with a sampled softmax the candidates.
+        """
         return [
             layer_draws(self.streams["steps"], layer, pool, samples, self.settings.conventions.padding_draws)
             for layer, pool in zip(self.network.layers, self.pools, strict=True)
@@ -356,7 +364,11 @@ def checked_weights(settings: TrainingSettings, weights: FloatArray | None, rows
 
 
 def layer_draws(generator: Generator, layer: Layer, pool: IntArray, samples: int, padding_draws: str) -> Draws:
-    """Draw one layer's random choices for a batch; nothing for a layer without tables."""
+    """Draw one layer's random choices for a batch; nothing for a layer without tables and candidates."""
+    if layer.candidates is not None:
+        drawn = layer.candidates
+        candidates, tries = draw_candidates(generator, drawn.distribution, drawn.count, drawn.classes)
+        return Draws(np.empty((samples, 0), dtype=np.int64), candidates, tries)
     if layer.tables is None:
         return Draws(np.empty((samples, 0), dtype=np.int64), np.empty((samples, 0), dtype=np.int64))
     orders = draw_table_orders(generator, samples, layer.tables.multipliers.size)

@@ -35,11 +35,22 @@ class LayerTables:
     densification_failures: int = 0  # of the last rebuild
 
 
+@dataclass(frozen=True, eq=False)
+class LayerCandidates:
+    """How candidate classes are drawn for an output layer that has a sampled softmax in place of tables."""
+
+    distribution: str
+    count: int  # S
+    correction: bool
+    ranks: IntArray  # (n,) each class's place by falling frequency, from 0
+    classes: IntArray  # (n,) the class at each place
+
+
 @dataclass(eq=False)
 class Layer:
     """n neurons with d weights each.
 
-    A layer with tables keeps ``weights`` by neuron (C order), one without by input coordinate (Fortran order): in both
+    A sampled layer keeps ``weights`` by neuron (C order), another by input coordinate (Fortran order): in both
     the rows that an optimiser step touches are contiguous, and `rows` is a view of them.
     """
 
@@ -49,9 +60,15 @@ class Layer:
     weight_second: FloatArray  # (n, d)
     bias_first: FloatArray  # (n,)
     bias_second: FloatArray  # (n,)
-    touches: IntArray  # (n,) with tables, (d,) without
+    touches: IntArray  # (n,) where the layer is sampled, (d,) where not
     bias_touches: IntArray  # (n,)
     tables: LayerTables | None
+    candidates: LayerCandidates | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Return whether only some neurons are active, found in tables or drawn as candidates."""
+        return self.tables is not None or self.candidates is not None
 
     @property
     def neurons(self) -> int:
@@ -62,7 +79,7 @@ class Layer:
     def rows(self) -> Weights:
         """Return the weights with an optimiser's row as first axis."""
         arrays = (self.weights, self.weight_first, self.weight_second)
-        if self.tables is None:
+        if not self.sampled:
             arrays = tuple(array.T for array in arrays)  # type: ignore[assignment]
         return Weights(*arrays, self.touches)
 
@@ -80,11 +97,13 @@ class Network:
     steps: int = 0
 
 
-def new_layer(weights: FloatArray, biases: FloatArray, tables: LayerTables | None) -> Layer:
+def new_layer(
+    weights: FloatArray, biases: FloatArray, tables: LayerTables | None, candidates: LayerCandidates | None = None
+) -> Layer:
     """Return a layer that has not been trained: all moments are zero."""
-    order = "F" if tables is None else "C"
+    order, row_axis = ("F", 1) if tables is None and candidates is None else ("C", 0)
     weights = np.asarray(weights, order=order)  # type: ignore[call-overload]
-    rows = weights.shape[1] if tables is None else weights.shape[0]
+    rows = weights.shape[row_axis]
     return Layer(
         weights,
         biases,
@@ -95,6 +114,7 @@ def new_layer(weights: FloatArray, biases: FloatArray, tables: LayerTables | Non
         np.zeros(rows, dtype=np.int64),
         np.zeros(biases.size, dtype=np.int64),
         tables,
+        candidates,
     )
 
 

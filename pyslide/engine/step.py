@@ -20,6 +20,7 @@ from pyslide.engine.backward import (
     sampled_input_error,
     through_relu,
 )
+from pyslide.engine.candidates import candidate_log_weights, candidate_sets
 from pyslide.engine.forward import all_preactivations, hidden_output, memory_for, preactivations, softmax
 from pyslide.engine.loss import cross_entropy, targets
 from pyslide.engine.network import Layer, Network, retrieve
@@ -31,18 +32,19 @@ from pyslide.engine.vectors import Batch, is_sparse, row_slices
 from pyslide.errors import ShapeError
 
 SAMPLE_GROUP = 8
-"""Samples that a thread takes at a time through an output layer with tables, there and back."""
+"""Samples that a thread takes at a time through a sampled output layer, there and back."""
 
 
 class Draws(NamedTuple):
     """The random choices of one layer for a batch."""
 
     orders: IntArray  # (B, L) in which order vanilla sampling reads the tables
-    candidates: IntArray  # (B, any) distinct neurons for the padding
+    candidates: IntArray  # (B, any) distinct neurons for the padding, or (S,) candidates of a sampled softmax
+    tries: int = 0  # how many draws gave the candidates of a sampled softmax
 
     def group(self, samples: slice) -> Draws:
-        """Return the choices of consecutive samples."""
-        return Draws(self.orders[samples], self.candidates[samples])
+        """Return the choices of consecutive samples; the candidates of a sampled softmax are those of all samples."""
+        return self if self.tries else Draws(self.orders[samples], self.candidates[samples])
 
 
 class LayerPass(NamedTuple):
@@ -51,7 +53,7 @@ class LayerPass(NamedTuple):
     inputs: Batch  # (B, d)
     active: ActiveSets | None  # None: all neurons
     sums: FloatArray  # flat over the active sets, or (B, n), before the activation function
-    log_weights: FloatArray | None  # flat, added to the logits of an output layer (question 24); None for zeros
+    log_weights: FloatArray | None  # flat, added to the logits of an output layer; None for zeros
     kept: FloatArray | None = None  # flat (., d): the weights of the active neurons, where they were kept
 
     def active_sets(self, neurons: int) -> ActiveSets:
@@ -92,7 +94,13 @@ def everyone(samples: int, neurons: int) -> ActiveSets:
 def choose_active(
     layer: Layer, inputs: Batch, labels: ActiveSets, draws: Draws, conventions: Conventions
 ) -> Chosen | None:
-    """Return a layer's active sets; None, for all neurons, where it has no tables."""
+    """Return a layer's active sets; None, for all neurons, where it has neither tables nor candidates.
+
+    What conventions say of active sets concerns tables; a sampled softmax is always the candidates and the labels.
+    """
+    if layer.candidates is not None:
+        active = candidate_sets(draws.candidates, labels)
+        return Chosen(active, active)
     if layer.tables is None:
         return None
     buckets = retrieve(inputs, layer.tables, conventions)
@@ -109,11 +117,22 @@ def layer_forward(
         return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
     memory = None if is_sparse(inputs) else memory_for(layer.weights, chosen.active)
     sums = preactivations(layer.weights, layer.biases, chosen.active, inputs, memory)
-    weights = None
-    if conventions.padding_weight != "one":
-        weights = log_weights(*chosen, layer.neurons, conventions.padding_weight, sums.dtype)
+    weights = choice_log_weights(layer, chosen, draws, conventions)
     kept = memory if memory is not None and len(memory) == sums.size else None
     return LayerPass(inputs, chosen.active, sums, weights, kept)
+
+
+def choice_log_weights(layer: Layer, chosen: Chosen, draws: Draws, conventions: Conventions) -> FloatArray | None:
+    """Return what is added to the logits because of how the active sets were chosen, flat; None for zeros."""
+    drawn, dtype = layer.candidates, layer.weights.dtype
+    if drawn is None and conventions.padding_weight == "one":
+        return None
+    if drawn is None:
+        return log_weights(*chosen, layer.neurons, conventions.padding_weight, dtype)
+    if not drawn.correction:
+        return None
+    size = draws.candidates.size
+    return candidate_log_weights(chosen.active, drawn.ranks, drawn.distribution, size, draws.tries, dtype)
 
 
 def hidden_forward(
@@ -140,7 +159,7 @@ def forward(
     labels : csr_array, shape (B, n) of the output layer
         Stored elements are labels.
     draws : sequence of Draws, one a layer
-        For a layer without tables it is not read.
+        For a layer without tables and candidates it is not read.
     conventions : Conventions
     """
     hidden, inputs = hidden_forward(network, features, draws, conventions)
@@ -232,7 +251,8 @@ def sample_groups(samples: int, layer: Layer, conventions: Conventions) -> list[
 
     All of them where one product computes all neurons, and where they share one active set.
     """
-    together = layer.tables is None or conventions.active_set == "union_of_batch"
+    shared = layer.tables is not None and conventions.active_set == "union_of_batch"
+    together = shared or not layer.sampled
     return list(row_slices(samples, samples if together else SAMPLE_GROUP))
 
 

@@ -6,7 +6,7 @@ The rooms in the order in which data flows through them:
 2. `~pyslide.spec.hashing`: a vector becomes K*L codes
 3. `~pyslide.spec.keys`: K codes become the key of a bucket
 4. `~pyslide.spec.tables`: neurons are kept in buckets
-5. `~pyslide.spec.sampling`: buckets become an active set
+5. `~pyslide.spec.sampling`: buckets become an active set; `~pyslide.spec.candidates`: or random candidates do
 6. `~pyslide.spec.forward`: activations of the active set
 7. `~pyslide.spec.loss`: what the output should have been
 8. `~pyslide.spec.backward`: gradients of the active weights

@@ -42,16 +42,31 @@ class LayerTables:
 
 
 @dataclass(frozen=True, eq=False)
+class LayerCandidates:
+    """How candidate classes are drawn for an output layer that has a sampled softmax in place of tables."""
+
+    distribution: str
+    correction: bool  # whether the logits are corrected by the candidates' probabilities
+    ranks: IntArray  # (n,) each class's place by falling frequency, from 0
+
+
+@dataclass(frozen=True, eq=False)
 class Layer:
-    """n neurons with d weights each; without tables all of them are active for every sample."""
+    """n neurons with d weights each; without tables and candidates all of them are active for every sample."""
 
     weights: FloatArray  # (n, d)
     biases: FloatArray  # (n,)
     weight_moments: Moments  # (n, d)
     bias_moments: Moments  # (n,)
-    touches: IntArray  # how often each row (with tables) or each column (without) was updated
+    touches: IntArray  # how often each row (in a sampled layer) or each column (in another) was updated
     bias_touches: IntArray  # (n,)
     tables: LayerTables | None
+    candidates: LayerCandidates | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Return whether only some neurons are active, found in tables or drawn as candidates."""
+        return self.tables is not None or self.candidates is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +77,11 @@ class Network:
     steps: int
 
 
-def new_layer(weights: FloatArray, biases: FloatArray, tables: LayerTables | None) -> Layer:
+def new_layer(
+    weights: FloatArray, biases: FloatArray, tables: LayerTables | None, candidates: LayerCandidates | None = None
+) -> Layer:
     """Return a layer that has not been trained: all moments are zero."""
-    rows = weights.shape[0] if tables is not None else weights.shape[1]
+    rows = weights.shape[1] if tables is None and candidates is None else weights.shape[0]
     return Layer(
         weights,
         biases,
@@ -73,6 +90,7 @@ def new_layer(weights: FloatArray, biases: FloatArray, tables: LayerTables | Non
         np.zeros(rows, dtype=np.int64),
         np.zeros(biases.size, dtype=np.int64),
         tables,
+        candidates,
     )
 
 

@@ -12,6 +12,7 @@ from pyslide.arrays import BoolArray, FloatArray, IntArray, require_shape
 from pyslide.conventions import Conventions
 from pyslide.errors import ShapeError
 from pyslide.spec.backward import batch_scale, input_error, output_error, through_relu, weight_gradient
+from pyslide.spec.candidates import candidate_log_weights, candidate_set
 from pyslide.spec.forward import hidden_output, preactivations, softmax
 from pyslide.spec.loss import cross_entropy, targets
 from pyslide.spec.network import Layer, Moments, Network, retrieve
@@ -24,7 +25,8 @@ class Draws(NamedTuple):
     """The random choices of one layer for one sample."""
 
     order: IntArray  # (L,) in which order vanilla sampling reads the tables
-    candidates: IntArray  # distinct neurons for the padding
+    candidates: IntArray  # distinct neurons for the padding, or the candidates of a sampled softmax
+    tries: int = 0  # how many draws gave the candidates of a sampled softmax
 
 
 class Sample(NamedTuple):
@@ -40,7 +42,7 @@ class LayerPass(NamedTuple):
     inputs: SparseVector
     active: IntArray  # (s,)
     sums: FloatArray  # (s,) before the activation function
-    log_weights: FloatArray  # (s,) added to the logits of an output layer (question 24)
+    log_weights: FloatArray  # (s,) added to the logits of an output layer (question 24, or a correction)
 
 
 class SamplePass(NamedTuple):
@@ -81,7 +83,13 @@ class Choice(NamedTuple):
 def choose_active(
     layer: Layer, inputs: SparseVector, labels: IntArray, draws: Draws, conventions: Conventions
 ) -> Choice:
-    """Return a layer's active set for one sample: all neurons where the layer has no tables."""
+    """Return a layer's active set for one sample: all neurons where the layer has neither tables nor candidates.
+
+    What conventions say of active sets concerns tables; a sampled softmax is always the candidates and the labels.
+    """
+    if layer.candidates is not None:
+        everyone = candidate_set(draws.candidates, labels)
+        return Choice(everyone, everyone)
     if layer.tables is None:
         return Choice(np.arange(layer.biases.size), np.arange(layer.biases.size))
     buckets = retrieve(inputs, layer.tables, conventions)
@@ -101,7 +109,7 @@ def batch_active_sets(
         choose_active(layer, one_input, one_labels, one_draws, conventions)
         for one_input, one_labels, one_draws in zip(inputs, labels, draws, strict=True)
     ]
-    if conventions.active_set == "per_sample":
+    if conventions.active_set == "per_sample" or layer.candidates is not None:
         return choices
     everyone = union([choice.active for choice in choices])
     return [choice._replace(active=everyone) for choice in choices]
@@ -117,7 +125,7 @@ def forward(
     network : Network
     samples : sequence of B Sample
     draws : sequence (layers) of sequences (B) of Draws
-        For a layer without tables they are not read.
+        For a layer without tables and candidates they are not read.
     conventions : Conventions
     """
     inputs = [sample.features for sample in samples]
@@ -127,7 +135,7 @@ def forward(
         labels = [sample.labels for sample in samples] if depth == len(network.layers) - 1 else nobody
         choices = batch_active_sets(layer, inputs, labels, draws[depth], conventions)
         passes.append(
-            [pass_layer(layer, *parts, conventions) for parts in zip(inputs, choices, strict=True)]
+            [pass_layer(layer, *parts, conventions) for parts in zip(inputs, choices, draws[depth], strict=True)]
         )
         inputs = [hidden_output(done.sums, done.active, layer.biases.size) for done in passes[-1]]
     return tuple(
@@ -136,11 +144,23 @@ def forward(
     )
 
 
-def pass_layer(layer: Layer, inputs: SparseVector, choice: Choice, conventions: Conventions) -> LayerPass:
+def pass_layer(
+    layer: Layer, inputs: SparseVector, choice: Choice, draws: Draws, conventions: Conventions
+) -> LayerPass:
     """Return what one layer does for one sample, its neurons chosen."""
     sums = preactivations(layer.weights, layer.biases, choice.active, inputs)
-    weights = log_weights(choice.active, choice.selected, layer.biases.size, conventions.padding_weight)
-    return LayerPass(inputs, choice.active, sums, weights)
+    return LayerPass(inputs, choice.active, sums, choice_log_weights(layer, choice, draws, conventions))
+
+
+def choice_log_weights(layer: Layer, choice: Choice, draws: Draws, conventions: Conventions) -> FloatArray:
+    """Return what is added to the logits of a layer's active neurons because of how they were chosen."""
+    neurons, drawn = layer.biases.size, layer.candidates
+    if drawn is None:
+        return log_weights(choice.active, choice.selected, neurons, conventions.padding_weight)
+    if not drawn.correction:
+        return np.zeros(choice.active.size)
+    ranks = drawn.ranks[choice.active]
+    return candidate_log_weights(ranks, drawn.distribution, draws.candidates.size, draws.tries, neurons)
 
 
 def finish_pass(layers: tuple[LayerPass, ...], labels: IntArray, conventions: Conventions) -> SamplePass:
@@ -202,15 +222,15 @@ def update_layer(
 ) -> Layer:
     """Return a layer after the update (line 18).
 
-    A row is what the optimiser touches or leaves alone: a neuron's weights in a layer with tables, and the weights of
+    A row is what the optimiser touches or leaves alone: a neuron's weights in a sampled layer, and the weights of
     one input coordinate in a layer whose neurons are all active (there sparsity is in the inputs).
     """
     before = Update(layer.weights, layer.weight_moments.first, layer.weight_moments.second)
     change, touched = gradient.weights, gradient.neurons
-    if layer.tables is None:
+    if not layer.sampled:
         before, change, touched = Update(*(array.T for array in before)), change.T, gradient.inputs
     after, touches = update_rows(before, change, touched, steps, layer.touches, optimizer, conventions)
-    if layer.tables is None:
+    if not layer.sampled:
         after = Update(*(array.T for array in after))
     bias_before = Update(layer.biases, layer.bias_moments.first, layer.bias_moments.second)
     bias, bias_touches = update_rows(
