@@ -34,6 +34,11 @@ def default_padding(labels: int) -> int:
     return min(LARGEST_PADDING, labels // 5 - labels // 200)
 
 
+def default_candidates(labels: int) -> int:
+    """Return how many candidates a sampled softmax draws: a fifth of the labels, decent by section 5."""
+    return max(1, labels // 5)
+
+
 def default_hashing(labels: int) -> Hashing:
     """Return the tables of an output layer of so many neurons: DWTA, K=4, L=50."""
     return Hashing(codes_per_table=4, tables=50, sampling=Sampling(minimum_active=default_padding(labels)))

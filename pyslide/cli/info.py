@@ -55,6 +55,12 @@ def model_facts(path: str) -> dict[str, Any]:
         "tables": ", ".join(
             "none" if one is None else f"{one.family} K={one.codes_per_table} L={one.tables}" for one in tables
         ),
+        "candidates": ", ".join(
+            f"{one.count} {one.distribution}, {'corrected' if one.correction else 'uncorrected'}"
+            for one in (layer.candidates for layer in model.settings.layers)
+            if one is not None
+        )
+        or "none",
         "weights": sum(layer.weights.size + layer.biases.size for layer in layers),
         "dtype": model.settings.dtype,
         "epochs": model.description["epoch"],

@@ -7,8 +7,8 @@ import os
 
 from pyslide import defaults
 from pyslide.conventions import PRESETS, QUESTIONS, Conventions
-from pyslide.errors import ConventionError
-from pyslide.settings import FAMILIES, STRATEGIES, Hashing, LayerSettings
+from pyslide.errors import ConventionError, FormatError
+from pyslide.settings import DISTRIBUTIONS, FAMILIES, STRATEGIES, CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import Schedule, TrainingSettings
@@ -25,7 +25,11 @@ def add_network(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--hidden", type=widths, default=defaults.HIDDEN, metavar="N,N", help="hidden layers (128)")
     group.add_argument("--initial-scale", type=float, default=defaults.INITIAL_SCALE, help="of hidden weights (0.1)")
     group.add_argument("--output-scale", type=float, help="of the output's weights (as the hidden ones)")
-    group.add_argument("--full", action="store_true", help="no tables: the full softmax")
+    baseline = group.add_mutually_exclusive_group()
+    baseline.add_argument("--full", action="store_true", help="no tables: the full softmax")
+    baseline.add_argument("--sampled-softmax", choices=DISTRIBUTIONS, help="no tables: random candidates and labels")
+    group.add_argument("--candidates", type=int, metavar="N", help="of the sampled softmax (a fifth of the labels)")
+    group.add_argument("--no-correction", action="store_true", help="of its logits by the candidates' probabilities")
     add_tables(parser)
 
 
@@ -88,9 +92,33 @@ def conventions_of(options: argparse.Namespace) -> Conventions:
     return start.replace(**answers)
 
 
+def require_sampled_softmax(options: argparse.Namespace) -> None:
+    """Refuse options of a sampled softmax without one.
+
+    Raises
+    ------
+    FormatError
+        With the option.
+    """
+    given = {"--candidates": options.candidates is not None, "--no-correction": options.no_correction}
+    for name in (name for name, is_given in given.items() if is_given and options.sampled_softmax is None):
+        raise FormatError(f"{name}: expected --sampled-softmax, too")
+
+
+def candidates_of(options: argparse.Namespace, labels: int) -> CandidateSampling | None:
+    """Return the sampled softmax that the options ask for, None for none."""
+    if options.sampled_softmax is None:
+        return None
+    return CandidateSampling(
+        distribution=options.sampled_softmax,
+        count=defaults.default_candidates(labels) if options.candidates is None else options.candidates,
+        correction=not options.no_correction,
+    )
+
+
 def hashing_of(options: argparse.Namespace, labels: int) -> Hashing | None:
-    """Return the tables that the options ask for, None for the full softmax."""
-    if options.full:
+    """Return the tables that the options ask for, None for the full and the sampled softmax."""
+    if options.full or options.sampled_softmax is not None:
         return None
     padding = options.minimum_active
     sampling = Sampling(
@@ -115,7 +143,12 @@ def settings_of(options: argparse.Namespace, labels: int) -> TrainingSettings:
     """Return the settings that the options ask for, for an output layer of so many neurons."""
     scale = options.initial_scale if options.output_scale is None else options.output_scale
     hidden = [LayerSettings(neurons=neurons, initial_scale=options.initial_scale) for neurons in options.hidden]
-    output = LayerSettings(neurons=labels, initial_scale=scale, hashing=hashing_of(options, labels))
+    output = LayerSettings(
+        neurons=labels,
+        initial_scale=scale,
+        hashing=hashing_of(options, labels),
+        candidates=candidates_of(options, labels),
+    )
     return TrainingSettings(
         layers=(*hidden, output),
         batch_size=options.batch_size,

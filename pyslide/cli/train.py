@@ -15,7 +15,7 @@ import numpy as np
 from pyslide import checkpoint
 from pyslide.arrays import FloatArray
 from pyslide.cli.output import add_json, percent, print_json, say, table
-from pyslide.cli.settings import add_network, add_training, settings_of
+from pyslide.cli.settings import add_network, add_training, require_sampled_softmax, settings_of
 from pyslide.data import Dataset, load, load_standard_library
 from pyslide.errors import FormatError, ShapeError
 from pyslide.evaluation import RANKS, evaluate, most_frequent_labels
@@ -28,6 +28,7 @@ from pyslide.training import StepRecord, Trainer, TrainingSettings
 EXAMPLES = """examples:
   pyslide train                                      the data set that ships
   pyslide train --compare full                       beside the full softmax of the same network
+  pyslide train --sampled-softmax log_uniform --candidates 500 --compare full
   pyslide train TRAIN.txt.gz TEST.txt.gz --epochs 20 --save model.npz --history run.csv
   pyslide train TRAIN.txt.gz --resume model.npz --epochs 30 --save model.npz
   pyslide train --config run.toml --family simhash -K 9
@@ -181,6 +182,7 @@ def check_before_work(options: argparse.Namespace) -> None:
         If a file could not be written.
     """
     workers_of(options)
+    require_sampled_softmax(options)
     for path in (options.save, options.history):
         if path is not None and not Path(path).absolute().parent.is_dir():
             raise FormatError("expected a name in a folder that exists", path)
@@ -249,6 +251,7 @@ def held_out(trainer: Trainer, test: Dataset, training: Dataset, options: argpar
 
 
 FULL = "full softmax"
+SAMPLED = "sampled softmax"
 SLIDE = "SLIDE"
 BASELINE = "most frequent labels"
 
@@ -259,8 +262,8 @@ def run(options: argparse.Namespace) -> int:
     training, test = data_of(options)
     settings = None if options.resume else settings_of(options, training.label_count)
     trainer = new_trainer(options, settings, training)
-    sampled = trainer.settings.layers[-1].hashing is not None
-    outcomes = [train(options, SLIDE if sampled else FULL, trainer, training, test)]
+    method = method_of(trainer.settings)
+    outcomes = [train(options, method, trainer, training, test)]
     if options.save is not None:
         save(options.save, trainer, training)
         say(f"saved {options.save}", options)
@@ -270,16 +273,25 @@ def run(options: argparse.Namespace) -> int:
         where = f"--resume {options.save}" if options.save else "nothing was saved: --save says where to"
         say(f"interrupted after step {trainer.network.steps}; to go on: {where}", options)
         return 1
-    if options.compare == "full" and sampled:
-        other = Trainer(without_tables(trainer.settings), training.features, training.labels)
+    if options.compare == "full" and method != FULL:
+        other = Trainer(with_everyone(trainer.settings), training.features, training.labels)
         outcomes.append(train(options, FULL, other, training, test))
     report(outcomes, training, test, options)
     return 0 if all(outcome.finished for outcome in outcomes) else 1
 
 
-def without_tables(settings: TrainingSettings) -> TrainingSettings:
+def method_of(settings: TrainingSettings) -> str:
+    """Return how the active neurons of the output layer are chosen."""
+    output = settings.layers[-1]
+    if output.candidates is not None:
+        return SAMPLED
+    return FULL if output.hashing is None else SLIDE
+
+
+def with_everyone(settings: TrainingSettings) -> TrainingSettings:
     """Return the settings of the full softmax of the same network."""
-    return replace(settings, layers=tuple(replace(layer, hashing=None) for layer in settings.layers))
+    layers = tuple(replace(layer, hashing=None, candidates=None) for layer in settings.layers)
+    return replace(settings, layers=layers)
 
 
 def figures(outcome: Outcome) -> dict[str, Any]:
