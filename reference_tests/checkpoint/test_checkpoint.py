@@ -15,7 +15,7 @@ from pyslide.data import planted_dataset
 from pyslide.errors import CheckpointError, OutOfRangeError
 from pyslide.inference import exact_top_k
 from pyslide.parameters import WinnerTakeAllParameters
-from pyslide.settings import FAMILIES, Hashing, LayerSettings
+from pyslide.settings import FAMILIES, CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import STREAMS, Schedule, Trainer, TrainingSettings
@@ -45,6 +45,9 @@ def same(one, other):
         if layer.tables is not None:
             for mine, yours in zip(layer.tables.tables, twin.tables.tables, strict=True):
                 assert np.array_equal(mine, yours)
+        if layer.candidates is not None:
+            assert np.array_equal(layer.candidates.ranks, twin.candidates.ranks)
+            assert np.array_equal(layer.candidates.classes, twin.candidates.classes)
     losses = [[row["loss"] for row in run.history] for run in (one, other)]
     assert losses[0] == losses[1]
 
@@ -68,6 +71,15 @@ VARIANTS = {
     "float64-adam": {"dtype": "float64"},
     "float32-sgd": {"optimizer": Optimizer(rule="sgd", momentum=0.9, learning_rate=0.1)},
     "float64-sgd": {"dtype": "float64", "optimizer": Optimizer(rule="sgd", learning_rate=0.1)},
+    **{
+        f"sampled-softmax-{distribution}": {
+            "layers": (
+                LayerSettings(neurons=16),
+                LayerSettings(neurons=40, candidates=CandidateSampling(distribution=distribution, count=9)),
+            )
+        }
+        for distribution in ("uniform", "log_uniform")
+    },
     "no-tables": {"layers": (LayerSettings(neurons=16), LayerSettings(neurons=40))},
     "tables-twice": {
         "layers": (

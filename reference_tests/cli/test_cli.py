@@ -52,6 +52,30 @@ def test_compare_and_json(run, files):
     assert results[0]["steps"] == results[1]["steps"] == 4
 
 
+def test_a_sampled_softmax_beside_the_full_one(run, files, tmp_path):
+    model = tmp_path / "model.npz"
+    sampled = ("--sampled-softmax", "log_uniform", "--candidates", "6", "--no-correction")
+    code, out, _ = run("train", *files, *SMALL, *sampled, "--compare", "full", "--json", "--save", model)
+    results = json.loads(out)["results"]
+    assert code == 0
+    assert [one["method"] for one in results] == ["sampled softmax", "full softmax", "most frequent labels"]
+    assert 6 / 30 <= results[0]["active_share"] < 0.5 < results[1]["active_share"] == 1.0
+    assert "6 log_uniform, uncorrected" in run("info", model)[1]
+    assert run("train", files[0], *SMALL, "--resume", model, "--epochs", "3")[0] == 0
+
+
+def test_a_fifth_of_the_labels_are_candidates(run, files):
+    out = run("train", *files, *SMALL, "--sampled-softmax", "uniform", "--json")[1]
+    assert 6 / 30 <= json.loads(out)["results"][0]["active_share"] <= 9 / 30
+
+
+@pytest.mark.parametrize("words", [("--candidates", "5"), ("--no-correction",)])
+def test_options_of_a_sampled_softmax_without_one(run, files, words):
+    code, _, err = run("train", *files, *SMALL, *words)
+    assert code == 1
+    assert f"{words[0]}: expected --sampled-softmax" in err
+
+
 def test_the_data_set_that_ships(run):
     code, out, err = run("train", "--steps", "2", "--hidden", "8", "--threads", "1")
     assert code == 0

@@ -10,6 +10,7 @@ import pyslide.engine
 
 HASHING, TABLES, SAMPLING = "test_engine_hashing", "test_engine_tables", "test_engine_sampling"
 STATIONS, STEPS = "test_engine_stations", "test_engine_steps"
+CANDIDATES = "test_engine_candidates"
 
 TWINS = {
     "hashing.densification": {"densify": HASHING, "borrow": HASHING, "fill_from_undensified": HASHING,
@@ -30,6 +31,7 @@ TWINS = {
     "sampling": dict.fromkeys(["active_sets", "are_members", "counts", "first_in_time", "first_occurrences", "force_labels",
                                "hard_threshold", "intersection", "label_sets", "log_weights", "nobody", "pad", "sample",
                                "select", "share", "top_k", "union", "vanilla", "within_budget"], SAMPLING),
+    "candidates": dict.fromkeys(["candidate_sets", "candidate_log_weights"], CANDIDATES),
     "forward": dict.fromkeys(["all_preactivations", "preactivations", "dense_products", "sparse_products", "gathered",
                               "memory_for", "sample_blocks", "relu", "hidden_output", "softmax", "stable_softmax",
                               "softmax_from_zero"], STATIONS),
@@ -44,7 +46,8 @@ TWINS = {
     "vectors": dict.fromkeys(["append_coordinate", "checked_batch", "entries", "is_sparse", "row_slices"], STATIONS),
     "network": dict.fromkeys(["new_layer", "keys_of", "neuron_keys", "input_keys", "rebuild", "retrieve"], STEPS),
     "step": dict.fromkeys(["backward", "gradients_from", "hidden_forward", "join_errors", "join_passes",
-                           "output_errors", "output_forward", "sample_groups", "there_and_back", "choose_active", "error_below", "everyone", "finish_pass", "forward",
+                           "output_errors", "output_forward", "sample_groups", "there_and_back",
+                           "choice_log_weights", "choose_active", "error_below", "everyone", "finish_pass", "forward",
                            "layer_backward", "layer_forward", "training_step", "update_layer"], STEPS),
     "threads": {},
 }  # fmt: skip
@@ -75,6 +78,6 @@ def test_no_function_is_without_its_test(name):
     assert functions(modules()[name]) == set(TWINS[name])
 
 
-@pytest.mark.parametrize("test", [HASHING, TABLES, SAMPLING, STATIONS, STEPS])
+@pytest.mark.parametrize("test", [HASHING, TABLES, SAMPLING, CANDIDATES, STATIONS, STEPS])
 def test_the_tests_exist(test):
     assert any(name.startswith("test_") for name in vars(importlib.import_module(test)))

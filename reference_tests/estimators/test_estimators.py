@@ -4,13 +4,14 @@ A retrieved set S with known inclusion probabilities pi_a gives sum_{a in S} f(a
 neurons (Horvitz and Thompson 1952).  At small sizes all hash parameters can be enumerated, so that means are exact.
 """
 
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
 
 from pyslide.conventions import PAPER
 from pyslide.parameters import SimHashParameters
+from pyslide.spec.candidates import candidate_log_weights, expected_counts, log_uniform_probabilities
 from pyslide.spec.network import LayerTables, new_layer, rebuild, retrieve
 from pyslide.spec.sampling import Sampling, log_weights, pad, union
 from pyslide.spec.vectors import from_dense
@@ -105,3 +106,61 @@ def test_weighted_padding_gives_an_unbiased_normaliser(selected, minimum):
     drawn = (minimum - chosen.size) / (NEURONS - chosen.size)
     rest = TERMS.sum() - TERMS[chosen].sum()
     assert np.mean(sums["one"]) == pytest.approx(TERMS.sum() - (1 - drawn) * rest, rel=1e-12)
+
+
+RANKS = np.array([3, 0, 4, 1, 2])
+CHANCES = log_uniform_probabilities(RANKS, NEURONS)
+
+
+def weighted_sum(classes, distribution, candidates, tries):
+    """Return the normaliser's estimate from some candidates."""
+    log_weights = candidate_log_weights(RANKS[classes], distribution, candidates, tries, NEURONS)
+    return (TERMS[classes] * np.exp(log_weights)).sum()
+
+
+@pytest.mark.parametrize("candidates", range(1, NEURONS + 1))
+def test_uniform_candidates_give_an_unbiased_normaliser(candidates):
+    """All sets, equally likely; uncorrected, the sum is S/n of it."""
+    sets = [np.array(one) for one in combinations(range(NEURONS), candidates)]
+    means = [np.mean([weighted_sum(one, "uniform", candidates, candidates) for one in sets]),
+             np.mean([TERMS[one].sum() for one in sets])]  # fmt: skip
+    np.testing.assert_allclose(means, [TERMS.sum(), TERMS.sum() * candidates / NEURONS], rtol=1e-12)
+
+
+@pytest.mark.parametrize("tries", [1, 2, 4])
+def test_log_uniform_candidates_of_given_tries_give_an_unbiased_normaliser(tries):
+    """All sequences of draws; uncorrected, every class is short of what it is not expected to come."""
+    corrected = plain = 0.0
+    for sequence in product(range(NEURONS), repeat=tries):
+        classes = np.array(sorted(set(sequence)))
+        corrected += np.prod(CHANCES[list(sequence)]) * weighted_sum(classes, "log_uniform", classes.size, tries)
+        plain += np.prod(CHANCES[list(sequence)]) * TERMS[classes].sum()
+    assert corrected == pytest.approx(TERMS.sum(), rel=1e-12)
+    assert plain == pytest.approx((TERMS * (1 - (1 - CHANCES) ** tries)).sum(), rel=1e-12)
+
+
+def stopped_draws(candidates, longest=300):
+    """Yield every set of so many distinct classes, how many tries it took, and the probability of both."""
+    open_sets = {frozenset(): 1.0}
+    for tries in range(1, longest):
+        longer = {}
+        for classes, chance in open_sets.items():
+            for fresh in range(NEURONS):
+                grown = classes | {fresh}
+                longer[grown] = longer.get(grown, 0.0) + chance * CHANCES[fresh]
+        yield from ((np.array(sorted(one)), tries, part) for one, part in longer.items() if len(one) == candidates)
+        open_sets = {one: part for one, part in longer.items() if len(one) < candidates}
+
+
+@pytest.mark.parametrize("candidates", [2, 3])
+def test_tries_that_end_with_the_last_candidate_bias_it(candidates):
+    """The draw stops at a class that is new, so that counts which take the tries for given are too small."""
+    draws = list(stopped_draws(candidates))
+    assert sum(chance for *_, chance in draws) == pytest.approx(1, rel=1e-12)
+    mean = sum(chance * weighted_sum(one, "log_uniform", candidates, tries) for one, tries, chance in draws)
+    found = sum(chance * np.isin(np.arange(NEURONS), one) for one, _, chance in draws)
+    counted = sum(
+        chance * expected_counts(RANKS, "log_uniform", candidates, tries, NEURONS) for _, tries, chance in draws
+    )
+    assert (counted < found).all()
+    assert TERMS.sum() < mean < 1.2 * TERMS.sum()

@@ -15,7 +15,7 @@ from strategies import all_conventions, layer_draws, problems
 
 from pyslide.conventions import PAPER
 from pyslide.parameters import SimHashParameters
-from pyslide.spec.network import LayerTables, Network, new_layer, rebuild
+from pyslide.spec.network import LayerCandidates, LayerTables, Network, new_layer, rebuild
 from pyslide.spec.sampling import Sampling
 from pyslide.spec.step import Sample, backward, forward
 from pyslide.spec.vectors import from_dense, sparse_vector, to_dense
@@ -243,6 +243,62 @@ def test_automatic_differentiation_of_the_masked_network(sizes, samplings, forci
     np.testing.assert_allclose(np.mean([one.loss for one in passes]), total.item() / len(samples), rtol=1e-13)
     assert_gradients(
         backward(network, passes, conventions), [[array.grad.numpy() for array in pair] for pair in parameters]
+    )
+
+
+# A sampled softmax: the candidates of a batch and each sample's labels, corrected by their expected counts
+
+RANKS = np.array([3, 0, 6, 1, 5, 2, 4])
+CANDIDATES, TRIES = np.array([5, 1, 3]), 4
+
+
+def sampled_problem(correction, distribution):
+    """Return a network with a sampled softmax of 7 classes; label 1 of the second row is a candidate."""
+    network, samples, draws = normal_problem(11, (6, 4, 7), [None, None])
+    hidden, output = network.layers
+    drawn = LayerCandidates(distribution, correction, RANKS)
+    network = Network((hidden, new_layer(output.weights, output.biases, None, drawn)), 0)
+    samples[1] = samples[1]._replace(labels=np.array([1]))
+    return network, samples, [draws[0], [one._replace(candidates=CANDIDATES, tries=TRIES) for one in draws[1]]]
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "log_uniform"])
+@pytest.mark.parametrize("correction", [True, False])
+def test_gradients_of_a_sampled_softmax_are_those_of_the_masked_network(distribution, correction):
+    network, samples, draws = sampled_problem(correction, distribution)
+    passes = forward(network, samples, draws, PAPER)
+    loss = lambda parameters: batch_loss(parameters, samples, passes, "mean")  # noqa: E731
+    gradients = backward(network, passes, PAPER)
+    assert_gradients(gradients, complex_steps(parameters_of(network), loss))
+    assert not gradients[1].neurons.all()  # or nothing is tested
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("distribution", ["uniform", "log_uniform"])
+@pytest.mark.parametrize("correction", [True, False])
+def test_automatic_differentiation_of_a_sampled_softmax(distribution, correction):
+    """The sampled logits are made here from the definition: candidates without the labels, and the labels."""
+    torch = pytest.importorskip("torch", reason="torch is the witness for gradients")
+    network, samples, draws = sampled_problem(correction, distribution)
+    passes = forward(network, samples, draws, PAPER)
+    parameters = [[torch.tensor(array, requires_grad=True) for array in pair] for pair in parameters_of(network)]
+    ranks = torch.tensor(RANKS, dtype=torch.float64)
+    probabilities = torch.log((ranks + 2) / (ranks + 1)) / np.log(8)
+    counts = 1 - (1 - probabilities) ** TRIES if distribution == "log_uniform" else 3 / 7 * torch.ones_like(ranks)
+    total = torch.zeros((), dtype=torch.float64)
+    for sample in samples:
+        hidden = torch.tensor(to_dense(sample.features))
+        hidden = torch.relu(torch.nn.functional.linear(hidden, *parameters[0]))
+        logits = torch.nn.functional.linear(hidden, *parameters[1])
+        logits = logits - torch.log(counts) if correction else logits
+        negatives = [one for one in CANDIDATES if one not in sample.labels]
+        for label in sample.labels:
+            others = logits[[*negatives, *sample.labels]]
+            total = total + (torch.logsumexp(others, 0) - logits[label]) / len(sample.labels)
+    (total / len(samples)).backward()
+    np.testing.assert_allclose(np.mean([one.loss for one in passes]), total.item() / len(samples), rtol=1e-13)
+    assert_gradients(
+        backward(network, passes, PAPER), [[array.grad.numpy() for array in pair] for pair in parameters]
     )
 
 

@@ -19,7 +19,7 @@ from pyslide.errors import NonFiniteError, OutOfRangeError
 from pyslide.evaluation import evaluate
 from pyslide.parallel import Workers, run_asynchronously
 from pyslide.randomness import generators
-from pyslide.settings import Hashing, LayerSettings
+from pyslide.settings import CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
 from pyslide.training import Schedule, Trainer, TrainingSettings
@@ -74,6 +74,19 @@ def test_one_worker_is_the_plain_trainer_bit_for_bit(data, kind):
     assert (worked.epoch, worked.position, worked.rebuilds) == (plain.epoch, plain.position, plain.rebuilds)
     losses = [[row["loss"] for row in one.history] for one in (plain, worked)]
     assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_one_worker_with_a_sampled_softmax_is_the_plain_trainer_bit_for_bit(data, kind):
+    """Two draw the same candidates for a batch, whoever trains on it."""
+    output = LayerSettings(neurons=60, candidates=CandidateSampling(distribution="log_uniform", count=12))
+    settings = TrainingSettings(**{**vars(SETTINGS), "layers": (LAYERS[0], output)})
+    plain, worked, shared = (trainer_on(data, settings) for _ in range(3))
+    plain.run(2)
+    assert run_asynchronously(worked, 2, Workers(count=1, kind=kind))
+    assert same(plain, worked)
+    assert run_asynchronously(shared, 2, Workers(count=2, kind=kind))
+    assert [row["active_share"] for row in shared.history] == [row["active_share"] for row in plain.history]
 
 
 def test_processes_one_batch_at_a_time_are_the_plain_trainer_bit_for_bit(data):

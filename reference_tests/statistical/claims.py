@@ -8,6 +8,7 @@ one draw, it is drawn anew each time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -450,6 +451,60 @@ def drawing_claims() -> list[Claim]:
     return [Claim(Check(name, law, error), DRAWS, count) for name, (law, error, count) in checks.items()]
 
 
+SHUFFLED = np.array([4, 2, 5, 0, 3, 1])
+"""Six classes by falling frequency."""
+CHANCES = np.diff(np.log(np.arange(1, 8))) / np.log(7)
+"""Of each place in one log-uniform draw."""
+
+
+def sequences(count: int) -> list[tuple[tuple[int, ...], float]]:
+    """Return all orders in which so many distinct places can come first, and the probability of each."""
+    found = []
+    for places in permutations(range(CHANCES.size), count):
+        before = np.concatenate([[0.0], np.cumsum(CHANCES[list(places)])[:-1]])
+        found.append((places, float(np.prod(CHANCES[list(places)] / (1 - before)))))
+    return found
+
+
+def repetitions(count: int, repeats: int) -> float:
+    """Return the probability that draws until so many places are distinct have so many repetitions, 0 or 1."""
+    total = 0.0
+    for places in permutations(range(CHANCES.size), count):
+        chances = CHANCES[list(places)]
+        repeated = sum(np.cumsum(chances)[:-1]) if repeats else 1.0  # of those that came before, at each turn
+        total += float(np.prod(chances) * repeated)
+    return total
+
+
+def candidate_claims() -> list[Claim]:
+    """Return the claims about the candidates of a sampled softmax."""
+
+    def drawn(distribution: str, count: int, neuron: int) -> Count:
+        return repeated(lambda g: neuron in randomness.draw_candidates(g, distribution, count, SHUFFLED)[0])
+
+    def tried(tries: int) -> Count:
+        return repeated(lambda g: randomness.draw_candidates(g, "log_uniform", 3, SHUFFLED)[1] == tries)
+
+    claims = [Claim(Check("uniform candidates, 4 of 6", 4 / 6, 0.04), DRAWS, drawn("uniform", 4, 5))]
+    claims += [
+        Claim(Check(f"one log-uniform candidate, place {place}", float(CHANCES[place]), 0.04), DRAWS,
+              drawn("log_uniform", 1, SHUFFLED[place]))
+        for place in (0, 1, 5)
+    ]  # fmt: skip
+    for place in (0, 2, 5):
+        law = sum(chance for places, chance in sequences(3) if place in places)
+        claims.append(
+            Claim(Check(f"3 of 6 log-uniform candidates, place {place}", law, 0.04), DRAWS,
+                  drawn("log_uniform", 3, SHUFFLED[place]))
+        )  # fmt: skip
+    claims += [
+        Claim(Check(f"3 log-uniform candidates, {repeats} repetitions", repetitions(3, repeats), 0.04), DRAWS,
+              tried(3 + repeats))
+        for repeats in (0, 1)
+    ]  # fmt: skip
+    return claims
+
+
 def claims() -> list[Claim]:
     """Return all claims of the suite."""
     layered = [
@@ -458,4 +513,4 @@ def claims() -> list[Claim]:
         for part in (hashing_claims, retrieval_claims, budget_claims, reservoir_claims, bucket_claims, fold_claims)
         for claim in part(layer)
     ]
-    return layered + drawing_claims()
+    return layered + drawing_claims() + candidate_claims()
