@@ -225,6 +225,12 @@ def test_settings_that_are_left_out_are_the_defaults():
         ({"layers": [{"neurons": 3}], "seed": "1"}, "seed"),
         ({"layers": [{"neurons": 3}], "batch_size": True}, "batch_size"),
         ({"layers": [{"neurons": 3}], "optimizer": None}, "optimizer"),
+        ({"layers": [{"neurons": 3, "candidates": 3}]}, "candidates: expected settings by name"),
+        ({"layers": [{"neurons": 3, "candidates": {"count": 2}}]}, "candidates: expected a setting distribution"),
+        (
+            {"layers": [{"neurons": 3, "candidates": {"distribution": "uniform", "count": 2, "correction": 1}}]},
+            "candidates: expected correction to be of type bool, got 1",
+        ),
         ({"layers": [{"neurons": 3}], "schedule": {"growth": "fast"}}, "growth"),
     ],
 )
@@ -361,6 +367,15 @@ def test_damaged_states_of_a_run(tmp_path, name):
     with pytest.raises(CheckpointError, match=message) as caught:
         checkpoint.resume(path, DATA.features, DATA.labels)
     assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("change", [lambda one: one[1:], lambda one: 0 * one, np.float64])
+def test_damaged_ranks_of_a_sampled_softmax(tmp_path, change):
+    path = tmp_path / "run.npz"
+    checkpoint.save(path, trainer(**VARIANTS["sampled-softmax-uniform"]))
+    rewrite(path, changed("layer_1_classes", change))
+    with pytest.raises(CheckpointError, match="layer_1_classes"):
+        checkpoint.load_model(path)
 
 
 def test_every_part_is_missed(tmp_path):

@@ -253,12 +253,12 @@ CANDIDATES, TRIES = np.array([5, 1, 3]), 4
 
 
 def sampled_problem(correction, distribution):
-    """Return a network with a sampled softmax of 7 classes; label 1 of the second row is a candidate."""
+    """Return a network with a sampled softmax of 7 classes; one label is a candidate, the others are not."""
     network, samples, draws = normal_problem(11, (6, 4, 7), [None, None])
     hidden, output = network.layers
     drawn = LayerCandidates(distribution, correction, RANKS)
     network = Network((hidden, new_layer(output.weights, output.biases, None, drawn)), 0)
-    samples[1] = samples[1]._replace(labels=np.array([1]))
+    samples[1], samples[2] = (samples[row]._replace(labels=np.array(one)) for row, one in ((1, [1]), (2, [0, 6])))
     return network, samples, [draws[0], [one._replace(candidates=CANDIDATES, tries=TRIES) for one in draws[1]]]
 
 
