@@ -117,8 +117,8 @@ def candidates_of(options: argparse.Namespace, labels: int) -> CandidateSampling
 
 
 def hashing_of(options: argparse.Namespace, labels: int) -> Hashing | None:
-    """Return the tables that the options ask for, None for the full and the sampled softmax."""
-    if options.full or options.sampled_softmax is not None:
+    """Return the tables that the options ask for, None for the full softmax."""
+    if options.full:
         return None
     padding = options.minimum_active
     sampling = Sampling(
@@ -143,12 +143,9 @@ def settings_of(options: argparse.Namespace, labels: int) -> TrainingSettings:
     """Return the settings that the options ask for, for an output layer of so many neurons."""
     scale = options.initial_scale if options.output_scale is None else options.output_scale
     hidden = [LayerSettings(neurons=neurons, initial_scale=options.initial_scale) for neurons in options.hidden]
-    output = LayerSettings(
-        neurons=labels,
-        initial_scale=scale,
-        hashing=hashing_of(options, labels),
-        candidates=candidates_of(options, labels),
-    )
+    candidates = candidates_of(options, labels)
+    hashing = hashing_of(options, labels) if candidates is None else None
+    output = LayerSettings(neurons=labels, initial_scale=scale, hashing=hashing, candidates=candidates)
     return TrainingSettings(
         layers=(*hidden, output),
         batch_size=options.batch_size,
