@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyslide.arrays import FloatArray, IntArray
-from pyslide.engine.ragged import ActiveSets, contains
+from pyslide.engine.ragged import ActiveSets, contains, distinct
 from pyslide.engine.sampling import select
 from pyslide.spec import candidates as spec
 
@@ -53,7 +53,7 @@ def candidate_log_weights(
         The draws that gave them.
     dtype : dtype
     """
-    classes = np.flatnonzero(np.bincount(active.neurons, minlength=ranks.size))
+    classes = distinct(active.neurons)
     weights = np.empty(ranks.size, dtype=dtype)
     weights[classes] = spec.candidate_log_weights(ranks[classes], distribution, candidates, tries, ranks.size)
     return weights[active.neurons]
