@@ -190,7 +190,14 @@ def draw_candidates(
     candidates : ndarray of int, shape (S,)
     tries : int
         How many draws it took, those of classes that came before included.
+
+    Raises
+    ------
+    OutOfRangeError
+        If there are fewer classes: the draws would never end.
     """
+    if count > classes.size:
+        raise OutOfRangeError(f"count of candidates: expected at most the {classes.size} classes, got {count}")
     if distribution == "uniform":
         return draw_distinct(generator, classes.size, count), count
     ranks, tries = draw_log_uniform(generator, classes.size, count)

@@ -9,6 +9,7 @@ from pyslide.data import planted_dataset
 from pyslide.errors import OutOfRangeError
 from pyslide.evaluation import evaluate, most_frequent_labels
 from pyslide.inference import exact_top_k, sampled_top_k
+from pyslide.randomness import draw_candidates, generators
 from pyslide.settings import CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
 from pyslide.training import Trainer, TrainingSettings
@@ -106,6 +107,14 @@ def test_predictions_compute_all_classes():
 def test_candidates_that_cannot_be(change, words):
     with pytest.raises(OutOfRangeError, match=words):
         trainer(sampling(**change))
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "log_uniform"])
+def test_all_classes_can_be_drawn_but_no_more(distribution):
+    (generator,) = generators(0, 1)
+    assert sorted(draw_candidates(generator, distribution, 9, np.arange(9))[0]) == list(range(9))
+    with pytest.raises(OutOfRangeError, match="expected at most the 9 classes, got 10"):
+        draw_candidates(generator, distribution, 10, np.arange(9))
 
 
 def test_candidates_have_no_tables_beside_them():
