@@ -1,4 +1,4 @@
-"""Who is measured: SLIDE, the full softmax in the same engine, and PyTorch's full and sampled softmax.
+"""Who is measured: SLIDE, the full and the sampled softmax in the same engine, and both in PyTorch.
 
 A contender is built from a case and has ``step()``, which trains on the next batch.  PyTorch is the extra ``peers``.
 """
@@ -6,6 +6,7 @@ A contender is built from a case and has ``step()``, which trains on the next ba
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
@@ -13,8 +14,14 @@ import numpy as np
 
 from pyslide.bench.cases import Case
 from pyslide.bench.counts import Counts, next_counts
+from pyslide.building import classes_by_frequency, layer_candidates
+from pyslide.engine.candidates import candidate_sets
+from pyslide.engine.ragged import contains, distinct, spans
+from pyslide.engine.sampling import label_sets
 from pyslide.errors import MissingExtraError, OutOfRangeError
-from pyslide.settings import LayerSettings
+from pyslide.randomness import draw_candidates, generators
+from pyslide.settings import CandidateSampling, LayerSettings
+from pyslide.spec.candidates import candidate_log_weights
 from pyslide.training import Schedule, Trainer, TrainingSettings
 
 NEVER = Schedule(first_interval=1e12)
@@ -86,6 +93,12 @@ class EngineContender:
         return Sizes(counts.active / counts.samples, counts.touched)
 
 
+def candidates_of(case: Case) -> CandidateSampling:
+    """Return a sampled softmax with so many candidates as SLIDE's active sets are filled up to."""
+    count = max(1, min(case.hashing.sampling.minimum_active, case.shape.labels))
+    return CandidateSampling(distribution="log_uniform", count=count)
+
+
 def require_torch() -> None:
     """Refuse to go on without PyTorch, which is not imported for that.
 
@@ -112,21 +125,60 @@ def import_torch() -> Any:
     return torch
 
 
-class TorchFullSoftmax:
-    """PyTorch's full softmax with dense Adam on the output and sparse Adam on the input layer."""
+class TorchInput:
+    """What PyTorch's contenders share: the next rows, and a hidden layer as an embedding bag with sparse gradients."""
 
     def __init__(self, case: Case) -> None:
         self.torch = import_torch()
         self.torch.set_num_threads(case.threads)
         self.data, self.shape, self.position = case.data, case.shape, 0
-        generator = self.torch.Generator().manual_seed(0)
+        self.normal = self.torch.Generator().manual_seed(0)
         self.embedding = self.torch.nn.EmbeddingBag(
             self.shape.features, self.shape.hidden, mode="sum", sparse=True
         )
+        with self.torch.no_grad():
+            self.embedding.weight.normal_(0, 0.1, generator=self.normal)
+
+    def batch(self) -> tuple[Any, Any]:
+        """Return the next rows of features and labels."""
+        rows = np.arange(self.position, self.position + self.shape.batch) % self.data.rows
+        return self.data.features[rows], self.data.labels[rows]
+
+    def hidden(self, features: Any) -> Any:
+        """Return the outputs of the hidden layer."""
+        torch = self.torch
+        return torch.relu(
+            self.embedding(
+                torch.from_numpy(features.indices.astype(np.int64)),
+                torch.from_numpy(features.indptr[:-1].astype(np.int64)),
+                per_sample_weights=torch.from_numpy(features.data),
+            )
+        )
+
+    def loss(self, picked: Any, labels: Any) -> Any:
+        """Return the mean loss of a batch from the log-probabilities of its labels, one after the other."""
+        counts = np.diff(labels.indptr)
+        shares = self.torch.from_numpy((1 / np.repeat(np.maximum(1, counts), counts)).astype(np.float32))
+        return -(picked * shares).sum() / labels.shape[0]
+
+    def descend(self, loss: Any, *optimizers: Any) -> None:
+        """Move all weights, and on to the next rows."""
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        self.position += self.shape.batch
+
+
+class TorchFullSoftmax(TorchInput):
+    """PyTorch's full softmax with dense Adam on the output and sparse Adam on the input layer."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(case)
         self.output = self.torch.nn.Linear(self.shape.hidden, self.shape.labels)
         with self.torch.no_grad():
-            self.embedding.weight.normal_(0, 0.1, generator=generator)
-            self.output.weight.normal_(0, 0.1, generator=generator)
+            self.output.weight.normal_(0, 0.1, generator=self.normal)
         self.sparse_adam = self.torch.optim.SparseAdam(list(self.embedding.parameters()), lr=1e-3)
         self.adam = self.torch.optim.Adam(self.output.parameters(), lr=1e-3)
 
@@ -134,34 +186,73 @@ class TorchFullSoftmax:
         """Return the sizes of any step."""
         return Sizes(self.shape.labels, self.shape.labels)
 
-    def batch(self) -> tuple[Any, Any]:
-        """Return the next rows of features and labels."""
-        rows = np.arange(self.position, self.position + self.shape.batch) % self.data.rows
-        self.position += self.shape.batch
-        return self.data.features[rows], self.data.labels[rows]
+    def step(self) -> None:
+        """Train on one batch."""
+        features, labels = self.batch()
+        log_probabilities = self.torch.log_softmax(self.output(self.hidden(features)), dim=1)
+        rows, classes = (self.torch.from_numpy(one.astype(np.int64)) for one in labels.nonzero())
+        self.descend(self.loss(log_probabilities[rows, classes], labels), self.adam, self.sparse_adam)
+
+
+class TorchSampledSoftmax(TorchInput):
+    """PyTorch's sampled softmax with sparse gathers and sparse Adam everywhere: corrected log-uniform candidates.
+
+    The candidates are multiplied with all hidden outputs at once, and each label with its own row's.
+    """
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(case)
+        frequencies = np.bincount(case.data.labels.indices, minlength=case.shape.labels)
+        self.drawn = layer_candidates(candidates_of(case), classes_by_frequency(frequencies))
+        (self.generator,) = generators(0, 1)
+        self.weights = self.torch.nn.Embedding(self.shape.labels, self.shape.hidden, sparse=True)
+        self.biases = self.torch.nn.Embedding(self.shape.labels, 1, sparse=True)
+        with self.torch.no_grad():
+            self.weights.weight.normal_(0, 0.1, generator=self.normal)
+            self.biases.weight.zero_()
+        layers = (self.embedding, self.weights, self.biases)
+        self.sparse_adam = self.torch.optim.SparseAdam([layer.weight for layer in layers], lr=1e-3)
+
+    def sizes(self) -> Sizes:
+        """Return the sizes of the step that comes next."""
+        candidates, _ = self.draw(deepcopy(self.generator))
+        active = candidate_sets(candidates, label_sets(self.batch()[1]))
+        return Sizes(active.neurons.size / self.shape.batch, distinct(active.neurons).size)
+
+    def draw(self, generator: np.random.Generator) -> tuple[Any, int]:
+        """Return the sorted candidates of a batch, and the tries."""
+        candidates, tries = draw_candidates(generator, self.drawn.distribution, self.drawn.count, self.drawn.classes)
+        return np.sort(candidates), tries
+
+    def logits(self, hidden: Any, candidates: Any, rows: Any, classes: Any, tries: int) -> tuple[Any, Any]:
+        """Return the corrected logits of the candidates (B, S), and of the labels, one after the other."""
+        torch, both = self.torch, np.concatenate([candidates, classes])
+        ranks, drawn = self.drawn.ranks[both], self.drawn
+        corrections = candidate_log_weights(ranks, drawn.distribution, drawn.count, tries, self.shape.labels)
+        weights = self.weights(torch.from_numpy(both))
+        biases = self.biases(torch.from_numpy(both))[:, 0] + torch.from_numpy(corrections.astype(np.float32))
+        size = candidates.size
+        return (
+            hidden @ weights[:size].T + biases[:size],
+            (hidden[torch.from_numpy(rows)] * weights[size:]).sum(dim=1) + biases[size:],
+        )
 
     def step(self) -> None:
         """Train on one batch."""
         torch = self.torch
         features, labels = self.batch()
-        hidden = torch.relu(
-            self.embedding(
-                torch.from_numpy(features.indices.astype(np.int64)),
-                torch.from_numpy(features.indptr[:-1].astype(np.int64)),
-                per_sample_weights=torch.from_numpy(features.data),
-            )
-        )
-        log_probabilities = torch.log_softmax(self.output(hidden), dim=1)
+        candidates, tries = self.draw(self.generator)
+        rows, classes = (one.astype(np.int64) for one in labels.nonzero())
+        others, own = self.logits(self.hidden(features), candidates, rows, classes, tries)
+        hits = np.flatnonzero(contains(candidates, classes))  # candidates that are labels are labels
+        mask = torch.zeros(others.shape, dtype=torch.bool)
+        mask[torch.from_numpy(rows[hits]), torch.from_numpy(np.searchsorted(candidates, classes[hits]))] = True
         counts = np.diff(labels.indptr)
-        rows = torch.from_numpy(np.repeat(np.arange(labels.shape[0]), counts))
-        shares = torch.from_numpy((1 / np.repeat(np.maximum(1, counts), counts)).astype(np.float32))
-        picked = log_probabilities[rows, torch.from_numpy(labels.indices.astype(np.int64))]
-        loss = -(picked * shares).sum() / labels.shape[0]
-        self.adam.zero_grad(set_to_none=True)
-        self.sparse_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        self.adam.step()
-        self.sparse_adam.step()
+        places = (torch.from_numpy(rows), torch.from_numpy(spans(np.zeros_like(counts), counts)))
+        padded = torch.full((labels.shape[0], int(counts.max(initial=1))), -torch.inf).index_put(places, own)
+        logits = torch.cat([padded, others.masked_fill(mask, -torch.inf)], dim=1)
+        picked = torch.log_softmax(logits, dim=1)[places]
+        self.descend(self.loss(picked, labels), self.sparse_adam)
 
 
 Builder = Callable[[Case], Contender]
@@ -169,7 +260,9 @@ Builder = Callable[[Case], Contender]
 CONTENDERS: Mapping[str, Builder] = {
     "slide": lambda case: EngineContender(case, hashing=case.hashing),
     "full softmax": EngineContender,
+    "sampled softmax": lambda case: EngineContender(case, candidates=candidates_of(case)),
     "torch full softmax": TorchFullSoftmax,
+    "torch sampled softmax": TorchSampledSoftmax,
 }
 """How each contender is built."""
 

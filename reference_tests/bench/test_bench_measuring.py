@@ -1,6 +1,7 @@
 """What is counted, and who has a turn; how fast anything is, is no matter of tests."""
 
 import threading
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -187,6 +188,38 @@ def test_pytorch_computes_what_we_do():
     moved = theirs.output.weight.detach().numpy()
     assert np.corrcoef(moved.ravel(), last.weights.ravel())[0, 1] > 0.999
     assert tuple(theirs.sizes()) == (60, 60)
+
+
+@pytest.mark.peers
+def test_pytorch_computes_our_sampled_softmax():
+    """Three steps from the same weights with the same candidates; as close as the full softmax, for the same reason."""
+    pytest.importorskip("torch", reason="PyTorch is the extra `peers`")
+    case = tiny_case()
+    ours, theirs = CONTENDERS["sampled softmax"](case), CONTENDERS["torch sampled softmax"](case)
+    ours.trainer.row_order = np.arange(case.data.rows)
+    theirs.generator = deepcopy(ours.trainer.streams["steps"])
+    torch = theirs.torch
+    first, last = ours.trainer.network.layers
+    before = last.weights.copy()
+    with torch.no_grad():
+        theirs.embedding.weight.copy_(torch.from_numpy(first.weights.T.copy()))
+        theirs.weights.weight.copy_(torch.from_numpy(before))
+    theirs.sparse_adam.param_groups[0]["lr"] = ours.trainer.settings.optimizer.learning_rate
+    for _ in range(3):
+        assert tuple(theirs.sizes()) == tuple(ours.sizes())
+        ours.step()
+        theirs.step()
+    moved = theirs.weights.weight.detach().numpy()
+    assert np.array_equal((moved != before).any(axis=1), (last.weights != before).any(axis=1))
+    np.testing.assert_allclose(theirs.biases.weight.detach().numpy()[:, 0], last.biases, rtol=0.2, atol=2e-4)
+    assert np.corrcoef((moved - before).ravel(), (last.weights - before).ravel())[0, 1] > 0.99
+
+
+def test_a_sampled_softmax_draws_as_many_as_slide_is_filled_up_to():
+    sampled = CONTENDERS["sampled softmax"](tiny_case())
+    assert 20 <= sampled.sizes().active < 30
+    assert sampled.sizes().touched < 60
+    assert not sampled.has_tables
 
 
 def test_peers_by_name():
