@@ -132,6 +132,60 @@ def test_segments(rows):
     assert largest.tolist() == [max(row, default=-7.0) for row in rows]
 
 
+@given(
+    st.lists(st.sets(st.integers(0, 2**63 // 2**58 - 1)), min_size=1, max_size=5),
+    st.sampled_from([40, 2**29, 2**31, 2**58]),
+)
+def test_pairs_of_wide_layers(sets, population):
+    """In 32 bits or 64, whichever sample is the last one with neurons."""
+    sizes = np.array([len(one) for one in sets])
+    numbers = [population - 1 - neuron for one in sets for neuron in sorted(one, reverse=True)]
+    neurons = np.array(numbers, dtype=np.int64)
+    active = ragged.ActiveSets(ragged.offsets_of(sizes), neurons)
+    packed = ragged.pack_sets(active, population)
+    samples = np.repeat(np.arange(len(sets)), sizes)
+    assert packed.tolist() == [int(sample) * population + one for sample, one in zip(samples, numbers, strict=True)]
+    again = ragged.unpack(packed, len(sets), population)
+    assert again.neurons.tolist() == neurons.tolist()
+    assert again.offsets.tolist() == active.offsets.tolist()
+
+
+@given(st.lists(st.sets(st.integers(0, 9)), min_size=1, max_size=9), st.integers(1, 4))
+def test_groups_of_active_sets_join_again(sets, size):
+    lengths = np.array([len(one) for one in sets])
+    neurons = np.array([neuron for one in sets for neuron in sorted(one)], dtype=np.int64)
+    active = ragged.ActiveSets(ragged.offsets_of(lengths), neurons)
+    groups = [slice(start, min(start + size, len(sets))) for start in range(0, len(sets), size)]
+    parts = [active.group(samples) for samples in groups]
+    for samples, part in zip(groups, parts, strict=True):
+        assert [part.of(place).tolist() for place in range(samples.stop - samples.start)] == [
+            sorted(one) for one in sets[samples]
+        ]
+    joined = ragged.join_sets(parts)
+    assert joined.offsets.tolist() == active.offsets.tolist()
+    assert joined.neurons.tolist() == neurons.tolist()
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, unique=True), st.lists(st.integers(0, 400), min_size=1))
+def test_buckets_are_found_in_two_steps(addresses, wanted):
+    held = np.array(sorted(addresses), dtype=np.int32)
+    built = tables.Tables(held, np.arange(held.size + 1), np.zeros(held.size, np.int32), np.ones(held.size), 9)
+    found = tables.find_buckets(built, np.array(wanted))
+    expected = np.minimum(np.searchsorted(held, wanted), held.size - 1)
+    assert held[found].tolist() == held[expected].tolist()
+
+
+@pytest.mark.parametrize("keys", [6, 10**6])
+def test_sorting_by_counting_and_by_comparison(keys):
+    generator = np.random.default_rng(1)
+    given_, neurons = generator.integers(0, keys, 300).astype(np.uint32), generator.permutation(300).astype(np.int32)
+    found, offsets, members = tables.in_buckets(given_, neurons)
+    order = np.argsort(given_, kind="stable")
+    assert found.tolist() == np.unique(given_).tolist()
+    assert np.diff(offsets).tolist() == np.unique(given_, return_counts=True)[1].tolist()
+    assert members.tolist() == neurons[order].tolist()
+
+
 @given(st.lists(st.sets(st.integers(0, 6)), min_size=1, max_size=5))
 def test_packing_pairs(sets):
     pairs = [sample * 7 + neuron for sample, one in enumerate(sets) for neuron in sorted(one)]
