@@ -383,6 +383,8 @@ def precision_at_1(batch_pass: BatchPass) -> float:
     """Return the share of samples whose active neuron with the largest logit is a label."""
     offsets, logits = batch_pass.active.offsets, batch_pass.layers[-1].sums.ravel()  # without padding weights
     best = segment_reduce(np.maximum, logits, offsets, np.inf)
-    leaders = logits == np.repeat(best, np.diff(offsets))
-    right: FloatArray = np.where(leaders & (batch_pass.wanted > 0), 1.0, 0.0)
-    return float(segment_reduce(np.maximum, right, offsets, 0.0).mean())
+    labels = np.flatnonzero(batch_pass.wanted)
+    samples = np.searchsorted(offsets, labels, side="right") - 1
+    right = np.zeros(best.size, dtype=bool)
+    right[samples[logits[labels] == best[samples]]] = True
+    return float(right.mean())

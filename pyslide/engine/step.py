@@ -224,6 +224,8 @@ def output_errors(
 
 def join_passes(hidden: tuple[LayerPass, ...], inputs: Batch, parts: Sequence[BatchPass]) -> BatchPass:
     """Return the pass of a whole batch from those of groups of its samples."""
+    if len(parts) == 1:
+        return parts[0]._replace(layers=(*hidden, *parts[0].layers))
     lasts = [part.layers[-1] for part in parts]
     weighted = lasts[0].log_weights is not None
     active = join_sets([part.active for part in parts])
@@ -242,6 +244,8 @@ def join_passes(hidden: tuple[LayerPass, ...], inputs: Batch, parts: Sequence[Ba
 
 def join_errors(parts: Sequence[OutputErrors]) -> OutputErrors:
     """Return the derivatives of a whole batch from those of groups of its samples."""
+    if len(parts) == 1:
+        return parts[0]
     below = [part.below for part in parts if part.below is not None]
     return OutputErrors(np.concatenate([part.error for part in parts]), np.concatenate(below) if below else None)
 
