@@ -38,7 +38,7 @@ def test_a_bin_of_three_is_an_orthant(correlation):
 
 
 def test_the_law_of_one_sample_of_vectors_is_near():
-    """The mean over 40 pairs of long vectors of their exact law; five standard errors are missed once in 80,000 runs."""
+    """The mean of the exact law of 40 pairs of long vectors; five standard errors fail once in 80,000 runs."""
     generator = np.random.default_rng(2)
     law = []
     for _ in range(40):
