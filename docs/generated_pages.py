@@ -1,4 +1,4 @@
-"""Pages that are made from the package: the questions, the equations with their functions, the API."""
+"""Pages that are made from the package: questions and errata, equations with their functions, examples, the API."""
 
 from __future__ import annotations
 
@@ -7,40 +7,92 @@ import inspect
 import json
 import pkgutil
 import re
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import errata
+import percent_scripts
 
 import pyslide
 import pyslide.spec
-from pyslide.conventions import ORIGINAL_CPP, PAPER, QUESTIONS
+from pyslide.conformance.cases import all_cases
+from pyslide.conformance.vectors import outcome, single_answers
+from pyslide.conventions import ORIGINAL_CPP, PAPER, QUESTIONS, Question
 
 ROOT = Path(__file__).resolve().parent.parent
 CITED = re.compile(
-    r"(section \d[\d.]*(?: and \d[\d.]*)?|sections \d[\d.]* and \d[\d.]*|Algorithm \d(?:, lines? [\d to,and]*\d)?"
-    r"|Appendix [A-Z]|question \d+|[A-Z][\w-]+ (?:and|et al\.) ?[\w-]*,? \d{4}|[A-Z][a-z]+ \d{4})"
+    r"(sections? \d+(?:\.\d+)*(?: and \d+(?:\.\d+)*)?|Algorithm \d(?:, lines? [\d to,and]*\d)?"
+    r"|Appendix [A-Z]|question \d+|[A-Z][\w-]+ (?:and|et al\.) ?[\w-]*,? \d{4}|(?<!ar)[A-Z][a-z]+ \d{4})"
 )
 """What a docstring cites: a place in the paper, a question, or another paper."""
 INTERNAL = ("pyslide.__main__", "pyslide.cli", "pyslide.scikit_learn", "pyslide.shipped")
 """Modules that are no API."""
 
 
+NO_VECTOR = {
+    "spec.inference.neurons_at_inference": "inference is no operation of the kit",
+    "spec.inference.scores": "inference is no operation of the kit",
+    "spec.inference.top_k": "inference is no operation of the kit",
+    "spec.vectors.append_coordinate": "no vector hashes biases (question 19)",
+}
+"""Functions of the spec that no vector runs, and why."""
+BY_HAND = "spec/test_spec_conventions.py::test_each_answer_by_hand"
+"""The test that has a case worked by hand for every answer to every question."""
+
+
+def all_vectors() -> list[dict[str, Any]]:
+    """Return every vector of the conformance kit as its file has it."""
+    files = sorted((ROOT / "reference_tests" / "vectors").glob("*.json"))
+    return [vector for file in files for vector in json.loads(file.read_text(encoding="utf-8")).get("vectors", ())]
+
+
+def telling_vectors() -> dict[tuple[str, str], list[str]]:
+    """Return the ids of the vectors to which an answer gives another output than the paper's, by question and answer."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for vector in all_vectors():
+        for other in vector.get("otherwise", ()):
+            for answers in other["answers"]:
+                for field, answer in answers.items():
+                    found.setdefault((field, answer), []).append(vector["id"])
+    return found
+
+
+def answer_line(question: Question, answer: str, vectors: Sequence[str]) -> str:
+    """Return an answer's line of the table."""
+    presets = (("PAPER", PAPER), ("ORIGINAL_CPP", ORIGINAL_CPP))
+    whose = ", ".join(name for name, preset in presets if getattr(preset, question.field) == answer)
+    told = f"{len(vectors)}, such as `{vectors[0]}`" if vectors else ""
+    return f"| `{question.field}=\"{answer}\"` | {question.answers[answer]} | {whose} | {told} |"
+
+
 def questions_page() -> str:
-    """Return the page on the questions."""
+    """Return the page on the questions, with the errata."""
     lines = [
         "# Paper, original program, pyslide",
         "",
-        "Implementations of SLIDE disagree on these questions. `PAPER` is this project's reading of the paper, and",
-        "`ORIGINAL_CPP` what the released C++ program (commit c928349) does, faults included. `pyslide conventions`",
-        "prints the same.",
+        "What the paper says wrongly or not at all, where implementations of SLIDE differ, and what shows it. `PAPER` is this",
+        "project's reading of the paper, and `ORIGINAL_CPP` what the released C++ program (commit c928349) does, faults included.",
+        "`pyslide explain NAME` shows a vector; wrong variants stand in `reference_tests/mutants/catalogue.py`.",
+        "",
+        *errata.lines(),
+        "## Questions",
+        "",
+        "`pyslide conventions` prints them too. 1 to 22 are those on which implementations disagree; 23 is a fault of the original",
+        "program, and 24 a correction that sampled softmax methods make and the paper does not. Every answer has a case worked by hand",
+        f"(`{BY_HAND}[FIELD-ANSWER]`). *Vectors* counts",
+        "those of the conformance kit at which the answer gives something else than the paper's; how projections are drawn (question 2)",
+        "is told by counting, with the operation `random_codes`.",
         "",
     ]
+    telling = telling_vectors()
     for question in QUESTIONS:
-        lines += [f"## {question.number}. {question.text}", "", "| answer | meaning | |", "|---|---|---|"]
-        for answer, meaning in question.answers.items():
-            whose = [name for name, preset in (("PAPER", PAPER), ("ORIGINAL_CPP", ORIGINAL_CPP))
-                     if getattr(preset, question.field) == answer]  # fmt: skip
-            lines.append(f"| `{question.field}=\"{answer}\"` | {meaning} | {', '.join(whose)} |")
+        lines += [f"### {question.number}. {question.text}", "", "| answer | meaning | | vectors |", "|---|---|---|---|"]
+        lines += [answer_line(question, answer, telling.get((question.field, answer), ())) for answer in question.answers]
         lines.append("")
     return "\n".join(lines)
 
@@ -61,28 +113,96 @@ def citations(function: FunctionType) -> list[str]:
     return list(dict.fromkeys(own or CITED.findall(module.__doc__ or "")))
 
 
-def vectors_of(name: str) -> str:
-    """Return the operation of the conformance kit that is named like a function, if there is one."""
-    path = ROOT / "reference_tests" / "vectors" / f"{name.rpartition('.')[2]}.json"
-    return f"`{path.stem}` ({len(json.loads(path.read_text())['vectors'])})" if path.exists() else ""
+def runs_by_function() -> dict[str, Counter[str]]:
+    """Return how many vectors of each operation run each function of the spec, with the paper's answers."""
+    named = {function.__code__: name for name, function in spec_functions()}
+    found: dict[str, Counter[str]] = {name: Counter() for name in named.values()}
+    for case in all_cases():
+        with recorded(set(named)) as seen:
+            outcome(case)
+        for code in seen:
+            found[named[code]][case.operation] += 1
+    return found
+
+
+def operations_of_other_answers(names: Sequence[str]) -> dict[str, str]:
+    """Return an operation whose vectors run each of some functions with an answer that is not the paper's."""
+    missing = {function.__code__: name for name, function in spec_functions() if name in names}
+    found: dict[str, str] = {}
+    for case in all_cases():
+        for _, conventions in single_answers(case.operation):
+            if not missing:
+                return found
+            with recorded(set(missing)) as seen:
+                outcome(case, conventions)
+            found |= {missing.pop(code): case.operation for code in seen}
+    return found
+
+
+@contextmanager
+def recorded(wanted: set[CodeType]) -> Iterator[set[CodeType]]:
+    """Collect which of some functions are called; tracing before and after stays as it was."""
+    seen: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and frame.f_code in wanted:
+            seen.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        yield seen
+    finally:
+        sys.setprofile(before)
+
+
+def closest(name: str, counted: Counter[str]) -> list[tuple[str, int]]:
+    """Return operations with their numbers: that of the function's name first, then the most frequent, traces last."""
+    own = name.rpartition(".")[2]
+    return sorted(counted.items(), key=lambda pair: (pair[0] != own, pair[0] == "training_trace", -pair[1]))
+
+
+def vectors_cells() -> dict[str, str]:
+    """Return for each function the operations whose vectors run it: of its own name, else the most frequent ones."""
+    cells = dict(NO_VECTOR)
+    runs = runs_by_function()
+    for name, counted in runs.items():
+        if counted:
+            cells[name] = ", ".join(f"`{operation}` ({number})" for operation, number in closest(name, counted)[:2])
+    others = operations_of_other_answers([name for name in runs if name not in cells])
+    return cells | {name: f"`{operation}`, with another answer" for name, operation in others.items()}
 
 
 def equations_page() -> str:
     """Return the page that leads from the paper to functions, vectors and tests."""
-    registry = json.loads((ROOT / "reference_tests" / "evidence" / "registry.json").read_text())
+    registry = json.loads((ROOT / "reference_tests" / "evidence" / "registry.json").read_text(encoding="utf-8"))
+    vectors = vectors_cells()
     lines = [
         "# Equation, function, vector, test",
         "",
-        "Every function of the spec, what its docstring (or its module's) cites, the operation of the conformance kit",
-        "with its number of vectors, and the test that is its witness.",
+        "Every function of the spec, what its docstring (or its module's) cites, the operations of the conformance kit whose vectors run",
+        "it, with their numbers, and the test that is its witness. A test fails if a place is empty.",
         "",
         "| function | cites | vectors | witness |",
         "|---|---|---|---|",
     ]
     for name, function in spec_functions():
         witness = registry.get(name, {}).get("witness", "").removeprefix("reference_tests/")
-        lines.append(f"| `{name}` | {'; '.join(citations(function))} | {vectors_of(name)} | `{witness}` |")
+        cited = "; ".join(citations(function))
+        lines.append(f"| `{name}` | {cited} | {vectors.get(name, '')} | `{witness}` |")
     return "\n".join(lines) + "\n"
+
+
+def examples() -> list[Path]:
+    """Return the example programs."""
+    return sorted((ROOT / "docs" / "examples").glob("*.py"))
+
+
+def examples_page() -> str:
+    """Return the page that lists them."""
+    listed = "\n".join(f"example-{path.stem}" for path in examples())
+    text = "Programs that run as they are, shown with what they print."
+    return f"# Examples\n\n{text}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
 
 
 def api_pages() -> dict[str, str]:
@@ -100,7 +220,8 @@ def api_pages() -> dict[str, str]:
 def write_pages(folder: Path) -> None:
     """Write all pages."""
     folder.mkdir(exist_ok=True)
-    pages = {"questions": questions_page(), "equations": equations_page(), **api_pages()}
+    pages = {"questions": questions_page(), "equations": equations_page(), "examples": examples_page(), **api_pages()}
+    pages |= {f"example-{path.stem}": percent_scripts.page(path) for path in examples()}
     for name, text in pages.items():
         path = folder / f"{name}.md"
         if not path.exists() or path.read_text(encoding="utf-8") != text:  # unchanged pages are not built again

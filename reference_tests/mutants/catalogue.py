@@ -321,6 +321,8 @@ MUTANTS = (
            "places = (0 * starts[:, None] + np.arange(width)) % layer.neurons"),
     Mutant("training-no-rebuild", "tables are never rebuilt", "pyslide/training.py",
            "self.rebuild_if_due()", "pass"),
+    Mutant("checkpoint-biases-not-saved", "trained biases are not saved", "pyslide/checkpoint.py",
+           "array = getattr(layer, name)\n", 'array = getattr(layer, name) * (name != "biases")\n'),
     Mutant("checkpoint-stream-forgotten", "random streams start anew when a run is resumed", "pyslide/checkpoint.py",
            "trainer.streams[name].bit_generator.state = state", "pass"),
     Mutant("inference-ties", "equal logits go to the larger label", "pyslide/inference.py",
