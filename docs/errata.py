@@ -20,17 +20,17 @@ THEORY, SPEC = "theory/test_theory_", "spec/test_spec_"
 PAPER_ERRATA = (
     Erratum(
         "Algorithm 2 intersects the buckets",
-        "It prints S = S ∩ Query: from the empty set nothing is ever found. Section 2 and the released program take the union, "
-        "and so does `PAPER`; `query=\"intersection\"` is what is printed (question 21).",
+        "It prints S = S ∩ Query: from the empty set nothing is ever found. Section 2 and the released program take "
+        "the union, and so does `PAPER`; `query=\"intersection\"` is what is printed (question 21).",
         (SPEC + "sampling.py::test_union_and_the_printed_intersection",),
         ("union-plain-01",),
         ("spec-intersection", "engine-intersection"),
     ),
     Erratum(
         "The probability printed for vanilla sampling is that of one hit pattern",
-        "Section 4.1 prints $(p^K)^\\tau (1 - p^K)^{L-\\tau}$: that $\\tau$ given tables hold the neuron and all others do not. "
-        "After $\\tau$ tables a neuron is in with probability $1 - (1 - p^K)^\\tau$. For p = 0.8, K = 9, L = 50 and "
-        "$\\tau$ = 5 the first is 6.6e-8 and the second 0.514.",
+        "Section 4.1 prints $(p^K)^\\tau (1 - p^K)^{L-\\tau}$: that $\\tau$ given tables hold the neuron and all "
+        "others do not. After $\\tau$ tables a neuron is in with probability $1 - (1 - p^K)^\\tau$. For p = 0.8, K = "
+        "9, L = 50 and $\\tau$ = 5 the first is 6.6e-8 and the second 0.514.",
         (
             THEORY + "retrieval.py::test_of_the_paper",
             THEORY + "retrieval.py::test_printed_pattern_is_no_inclusion_probability",
@@ -39,14 +39,15 @@ PAPER_ERRATA = (
     ),
     Erratum(
         "Under a budget the number of tables read is random",
-        "The formula takes $\\tau$ as given. Sampling stops when the budget is reached, so that $\\tau$ depends on what was found; "
-        "`pyslide.theory.vanilla_inclusion` is the law.",
+        "The formula takes $\\tau$ as given. Sampling stops when the budget is reached, so that $\\tau$ depends on "
+        "what was found; `pyslide.theory.vanilla_inclusion` is the law.",
         (THEORY + "budgets.py::test_tables_read_and_inclusion_equal_the_enumeration",),
     ),
     Erratum(
         "One minus the angle over pi is not the law of sparse signs",
-        "It is exact for Gaussian projections. For the signs +1 and -1 on d/3 coordinates that section 3.2 describes it is a limit, and "
-        "an inner product of exactly zero, a tie, has a probability of its own (questions 1 and 2).",
+        "It is exact for Gaussian projections. For the signs +1 and -1 on d/3 coordinates that section 3.2 describes "
+        "it is a limit, and an inner product of exactly zero, a tie, has a probability of its own (questions 1 and "
+        "2).",
         (
             THEORY + "hashing.py::test_sparse_signs_equal_the_enumeration",
             THEORY + "hashing.py::test_is_the_share_of_gaussian_signs",
@@ -56,8 +57,8 @@ PAPER_ERRATA = (
     ),
     Erratum(
         "The schedule's decay is not published",
-        "The t-th rebuild is due at $\\sum_{i<t} N_0 e^{\\lambda i}$ with $N_0 = 50$, a real number, and $\\lambda$ is not given. "
-        "Here it falls on the first step at or after it, and $\\lambda$ is 0 unless chosen.",
+        "The t-th rebuild is due at $\\sum_{i<t} N_0 e^{\\lambda i}$ with $N_0 = 50$, a real number, and $\\lambda$ "
+        "is not given. Here it falls on the first step at or after it, and $\\lambda$ is 0 unless chosen.",
         (SPEC + "schedule.py::test_a_rebuild_falls_on_the_first_step_at_or_after_its_time",),
         (),
         ("spec-schedule-floor", "spec-schedule-off-by-one"),
@@ -81,15 +82,16 @@ FAULTS = (
     ),
     Erratum(
         "Digits of keys overlap",
-        "floor(ln m) bits hold a digit in place of log2 m: 2 for m = 8, so that different codes give the same key (question 3).",
+        "floor(ln m) bits hold a digit in place of log2 m: 2 for m = 8, so that different codes give the same key "
+        "(question 3).",
         (SPEC + "conventions.py::test_each_answer_by_hand",),
         ("pack-key-plain-02",),
         ("spec-natural-log-packing", "engine-natural-log-packing"),
     ),
     Erratum(
         "Not every bin can be a donor, or one past the end is",
-        "The densification's probe takes the floor of log2 of the number of bins, which cuts the donors to a power of two; or it runs "
-        "from 0 to the number of bins, both included.",
+        "The densification's probe takes the floor of log2 of the number of bins, which cuts the donors to a power of "
+        "two; or it runs from 0 to the number of bins, both included.",
         (SPEC + "densification.py::test_every_bin_can_be_a_donor",),
         ("probe-table-every-bin-a-donor",),
         ("spec-donor-range-floored", "spec-donor-past-the-end"),
@@ -128,8 +130,8 @@ FAULTS = (
 def section(erratum: Erratum) -> list[str]:
     """Return the lines of one."""
     shown = [("tests", erratum.tests), ("vectors", erratum.vectors), ("wrong variants caught", erratum.mutants)]
-    evidence = "; ".join(f"{kind}: {', '.join(f'`{name}`' for name in names)}" for kind, names in shown if names)
-    return [f"### {erratum.title}", "", erratum.text, "", f"Evidence: {evidence}.", ""]
+    evidence = [f"- {kind}: {', '.join(f'`{name}`' for name in names)}" for kind, names in shown if names]
+    return [f"### {erratum.title}", "", erratum.text, "", *evidence, ""]
 
 
 def lines() -> list[str]:
@@ -140,7 +142,6 @@ def lines() -> list[str]:
         "## Errata of the paper", "",
         *paper,
         "## Faults of implementations", "",
-        "Seen in public programs. Each is kept as a wrong variant of ours, which the tests have to notice, and the kit names those that",
-        "it has vectors for.", "",
+        "Seen in public programs. Each is kept as a wrong variant of ours, which the tests have to notice.", "",
         *faults,
     ]  # fmt: skip

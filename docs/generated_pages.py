@@ -52,7 +52,7 @@ def all_vectors() -> list[dict[str, Any]]:
 
 
 def telling_vectors() -> dict[tuple[str, str], list[str]]:
-    """Return the ids of the vectors to which an answer gives another output than the paper's, by question and answer."""
+    """Return the vectors to which an answer gives another output than the paper's, by question and answer."""
     found: dict[tuple[str, str], list[str]] = {}
     for vector in all_vectors():
         for other in vector.get("otherwise", ()):
@@ -70,29 +70,31 @@ def answer_line(question: Question, answer: str, vectors: Sequence[str]) -> str:
     return f"| `{question.field}=\"{answer}\"` | {question.answers[answer]} | {whose} | {told} |"
 
 
+QUESTIONS_HEAD = """# Paper, original program, pyslide
+
+What the paper says wrongly or not at all, where implementations of SLIDE differ, and what shows it. `PAPER` is this
+project's reading of the paper, and `ORIGINAL_CPP` what the released C++ program (commit c928349) does, faults included.
+`pyslide explain NAME` shows a vector; wrong variants stand in `reference_tests/mutants/catalogue.py`.
+"""
+QUESTIONS_MIDDLE = f"""## Questions
+
+`pyslide conventions` prints them too. 1 to 22 are those on which implementations disagree; 23 is a fault of the original
+program, and 24 a correction that sampled softmax methods make and the paper does not.
+
+Every answer has a case worked by hand (`{BY_HAND}[FIELD-ANSWER]`). *Vectors* counts those of the conformance kit at which
+the answer gives something else than the paper's. How projections are drawn (question 2) is told by counting, with the
+operation `random_codes`.
+"""
+
+
 def questions_page() -> str:
     """Return the page on the questions, with the errata."""
-    lines = [
-        "# Paper, original program, pyslide",
-        "",
-        "What the paper says wrongly or not at all, where implementations of SLIDE differ, and what shows it. `PAPER` is this",
-        "project's reading of the paper, and `ORIGINAL_CPP` what the released C++ program (commit c928349) does, faults included.",
-        "`pyslide explain NAME` shows a vector; wrong variants stand in `reference_tests/mutants/catalogue.py`.",
-        "",
-        *errata.lines(),
-        "## Questions",
-        "",
-        "`pyslide conventions` prints them too. 1 to 22 are those on which implementations disagree; 23 is a fault of the original",
-        "program, and 24 a correction that sampled softmax methods make and the paper does not. Every answer has a case worked by hand",
-        f"(`{BY_HAND}[FIELD-ANSWER]`). *Vectors* counts",
-        "those of the conformance kit at which the answer gives something else than the paper's; how projections are drawn (question 2)",
-        "is told by counting, with the operation `random_codes`.",
-        "",
-    ]
+    lines = [QUESTIONS_HEAD, *errata.lines(), QUESTIONS_MIDDLE]
     telling = telling_vectors()
     for question in QUESTIONS:
         lines += [f"### {question.number}. {question.text}", "", "| answer | meaning | | vectors |", "|---|---|---|---|"]
-        lines += [answer_line(question, answer, telling.get((question.field, answer), ())) for answer in question.answers]
+        for answer in question.answers:
+            lines.append(answer_line(question, answer, telling.get((question.field, answer), ())))
         lines.append("")
     return "\n".join(lines)
 
@@ -173,19 +175,18 @@ def vectors_cells() -> dict[str, str]:
     return cells | {name: f"`{operation}`, with another answer" for name, operation in others.items()}
 
 
+EQUATIONS_HEAD = """# Equation, function, vector, test
+
+Every function of the spec, what its docstring (or its module's) cites, the operations of the conformance kit whose
+vectors run it, with their numbers, and the test that is its witness. A test fails if a place is empty.
+"""
+
+
 def equations_page() -> str:
     """Return the page that leads from the paper to functions, vectors and tests."""
     registry = json.loads((ROOT / "reference_tests" / "evidence" / "registry.json").read_text(encoding="utf-8"))
     vectors = vectors_cells()
-    lines = [
-        "# Equation, function, vector, test",
-        "",
-        "Every function of the spec, what its docstring (or its module's) cites, the operations of the conformance kit whose vectors run",
-        "it, with their numbers, and the test that is its witness. A test fails if a place is empty.",
-        "",
-        "| function | cites | vectors | witness |",
-        "|---|---|---|---|",
-    ]
+    lines = [EQUATIONS_HEAD, "| function | cites | vectors | witness |", "|---|---|---|---|"]
     for name, function in spec_functions():
         witness = registry.get(name, {}).get("witness", "").removeprefix("reference_tests/")
         cited = "; ".join(citations(function))
@@ -206,11 +207,11 @@ def examples_page() -> str:
 
 
 def api_pages() -> dict[str, str]:
-    """Return a page for every module of the package, by its name."""
+    """Return a page for every module of the package, by its name; a function stands where it is defined only."""
     pages = {}
     for found in pkgutil.walk_packages(pyslide.__path__, "pyslide."):
         if not found.name.startswith(INTERNAL) and importlib.import_module(found.name).__doc__:
-            body = f"```{{eval-rst}}\n.. automodule:: {found.name}\n   :members:\n```\n"
+            body = f"```{{eval-rst}}\n.. automodule:: {found.name}\n   :members:\n   :ignore-module-all:\n```\n"
             pages[f"api-{found.name}"] = f"# {found.name}\n\n{body}"
     listed = "\n".join(pages)
     pages["api"] = f"# API reference\n\nEvery module of the package.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"

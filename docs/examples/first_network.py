@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A first network
 #
-# Rows with a few features and labels out of many: planted here, so that the example needs no file. `pyslide.load` reads
-# files, and `load_standard_library` the data set that ships.
+# Rows with a few features and labels out of many: planted here, so that the example needs no file. `pyslide.load`
+# reads files, and `load_standard_library` the data set that ships.
 
 # %%
 import numpy as np
@@ -17,8 +17,8 @@ train, test = slice(0, 2500), slice(2500, 3000)
 print(data.features.shape, data.labels.shape)
 
 # %% [markdown]
-# One hidden layer, and an output layer with tables: keys of K = 2 codes, L = 20 tables. What the tables find is filled up with
-# random neurons to 60 of the 400, which enter with the inverse of their probability.
+# One hidden layer, and an output layer with tables: keys of K = 2 codes, L = 20 tables. What the tables find is
+# filled up with random neurons to 60 of the 400, which enter with the inverse of their probability.
 
 # %%
 hashing = Hashing(family="dwta", codes_per_table=2, tables=20, sampling=Sampling(minimum_active=60))

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A race, replayed
 #
-# Workers without locks read weights that others change meanwhile. The simulator takes the order of events as data: a batch
-# *reads* (its forward and backward pass), *gathers* the rows that it is about to write and computes their new values, and
-# *writes*. So what happened can be replayed, and what might happen can be tried.
+# Workers without locks read weights that others change meanwhile. The simulator takes the order of events as data: a
+# batch *reads* (its forward and backward pass), *gathers* the rows that it is about to write and computes their new
+# values, and *writes*. So what happened can be replayed, and what might happen can be tried.
 
 # %%
 import numpy as np
@@ -36,8 +36,8 @@ def after(interleaving):
 alone = after(serialised(4))
 
 # %% [markdown]
-# Two batches read the same weights, and both write. The second gathers before the first has written, so that it overwrites rows
-# that they share: the first one's update of these is lost.
+# Two batches read the same weights, and both write. The second gathers before the first has written, so that it
+# overwrites rows that they share: the first one's update of these is lost.
 
 # %%
 READ, GATHER, WRITE = Act.READ, Act.GATHER, Act.WRITE
@@ -49,7 +49,8 @@ print(f"largest difference from one worker: {np.abs(raced - alone).max():.4f}")
 assert np.abs(raced - alone).max() > 0
 
 # %% [markdown]
-# If batch 1 gathers just before it writes, it misses the write of batch 0 in what it read, but nothing is overwritten.
+# If batch 1 gathers just before it writes, it misses the write of batch 0 in what it read, but nothing is
+# overwritten.
 
 # %%
 for staleness in range(4):

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A hash family of your own
 #
-# Any object with `dimension`, `code_count`, `code_range` and `codes(indices, values)` is a hash family. This one is the
-# cross-polytope hash: a vector is projected on r random directions, and its code says which projection is the largest in size,
-# and its sign. `batch_codes` does the same for a CSR matrix, and is optional.
+# Any object with `dimension`, `code_count`, `code_range` and `codes(indices, values)` is a hash family. This one is
+# the cross-polytope hash: a vector is projected on r random directions, and its code says which projection is the
+# largest in size, and its sign. `batch_codes` does the same for a CSR matrix, and is optional.
 
 # %%
 import numpy as np
@@ -61,7 +61,8 @@ assert shares[-1] == 0
 assert shares == sorted(shares, reverse=True)
 
 # %% [markdown]
-# To train with it, let the settings ask for the right K and L, put the family in the place of the one that was drawn, and rebuild.
+# To train with it, let the settings ask for the right K and L, put the family in the place of the one that was
+# drawn, and rebuild.
 
 # %%
 data = planted_dataset(1500, 200, 100, np.random.default_rng(2), nonzeros_per_row=15, labels_per_row=1)

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # In a scikit-learn pipeline
 #
-# `SlideClassifier` keeps scikit-learn's conventions, so that it takes its place in pipelines and searches. Here titles are to be
-# filed under one of forty subjects; each subject has words of its own.
+# `SlideClassifier` keeps scikit-learn's conventions, so that it takes its place in pipelines and searches. Here
+# titles are to be filed under one of forty subjects; each subject has words of its own.
 
 # %%
 import numpy as np
@@ -22,8 +22,8 @@ labels = np.array([f"subject {subject}" for subject in subjects])
 print(titles[0], "->", labels[0])
 
 # %% [markdown]
-# With fewer than `hash_from` classes all of them are computed; 20 asks for tables here. The search tries two values of K and of the
-# learning rate on three folds.
+# With fewer than `hash_from` classes all of them are computed; 20 asks for tables here. The search tries two values
+# of K and of the learning rate on three folds.
 
 # %%
 pipeline = make_pipeline(

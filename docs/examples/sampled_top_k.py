@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Exact and sampled top k
 #
-# A trained network can rank all labels, or only those that its tables give. The second reads fewer weights and misses some of
-# the best; how many, is its recall.
+# A trained network can rank all labels, or only those that its tables give. The second reads fewer weights and
+# misses some of the best; how many, is its recall.
 
 # %%
 import numpy as np
@@ -38,8 +38,8 @@ def trained(codes_per_table):
 
 
 # %% [markdown]
-# More codes a key make buckets purer: fewer neurons are computed, and more of the best are missed. A row whose buckets hold fewer
-# than k neurons has -1 in the places that are left.
+# More codes a key make buckets purer: fewer neurons are computed, and more of the best are missed. A row whose
+# buckets hold fewer than k neurons has -1 in the places that are left.
 
 # %%
 features, labels = data.features[2500:], data.labels[2500:]

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Verify an implementation from Python
 #
-# What `pyslide verify` does can be done from Python: choose vectors, put them to an object, read the report. The object has methods
-# that are named like the kit's operations. Here TopK keeps the *larger* of two ids that occur equally often, and the reservoir
-# accepts the n-th arrival with probability 1/n in place of R/n.
+# What `pyslide verify` does can be done from Python: choose vectors, put them to an object, read the report. The
+# object has methods that are named like the kit's operations. Here TopK keeps the *larger* of two ids that occur
+# equally often, and the reservoir accepts the n-th arrival with probability 1/n in place of R/n.
 
 # %%
 import random
@@ -44,7 +44,8 @@ class Mine:
 
 
 # %% [markdown]
-# A vector for every edge of an operation, and claims about random choices, which are counted. Nothing is random for the vectors.
+# A vector for every edge of an operation, and claims about random choices, which are counted. Nothing is random for
+# the vectors.
 
 # %%
 vectors = selected(computed(), ["hard_threshold", "top_k"])
