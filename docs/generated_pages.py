@@ -78,13 +78,15 @@ project's reading of the paper, and `ORIGINAL_CPP` what the released C++ program
 """
 QUESTIONS_MIDDLE = f"""## Questions
 
-`pyslide conventions` prints them too. 1 to 22 are those on which implementations disagree; 23 is a fault of the original
-program, and 24 a correction that sampled softmax methods make and the paper does not.
+`pyslide conventions` prints them too. 1 to 22 are those on which implementations disagree; 23 is a fault of the
+original program, and 24 a correction that sampled softmax methods make and the paper does not.
 
-Every answer has a case worked by hand (`{BY_HAND}[FIELD-ANSWER]`). *Vectors* counts those of the conformance kit at which
-the answer gives something else than the paper's. How projections are drawn (question 2) is told by counting, with the
+Every answer has a case worked by hand (`{BY_HAND}[FIELD-ANSWER]`).
+*Vectors* counts those of the conformance kit at
+which the answer gives something else than the paper's. How projections are drawn (question 2) is told by counting, with the
 operation `random_codes`.
 """
+ANSWERS_HEAD = ["| answer | meaning | | vectors |", "|---|---|---|---|"]
 
 
 def questions_page() -> str:
@@ -92,7 +94,7 @@ def questions_page() -> str:
     lines = [QUESTIONS_HEAD, *errata.lines(), QUESTIONS_MIDDLE]
     telling = telling_vectors()
     for question in QUESTIONS:
-        lines += [f"### {question.number}. {question.text}", "", "| answer | meaning | | vectors |", "|---|---|---|---|"]
+        lines += [f"### {question.number}. {question.text}", "", *ANSWERS_HEAD]
         for answer in question.answers:
             lines.append(answer_line(question, answer, telling.get((question.field, answer), ())))
         lines.append("")

@@ -23,7 +23,8 @@ def site(tmp_path):
     return tmp_path
 
 
-GOOD = ["sub/other.html", "sub/other.html#here", "#top", "https://example.org/nowhere", "sub/../index.html", "a%20b.png"]
+GOOD = ["sub/other.html", "sub/other.html#here", "#top", "https://example.org/nowhere", "sub/../index.html",
+        "a%20b.png"]  # fmt: skip
 BAD = ["sub/none.html", "sub/other.html#there", "#nowhere", "none.png", "sub"]
 
 
