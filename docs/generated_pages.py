@@ -82,9 +82,8 @@ QUESTIONS_MIDDLE = f"""## Questions
 original program, and 24 a correction that sampled softmax methods make and the paper does not.
 
 Every answer has a case worked by hand (`{BY_HAND}[FIELD-ANSWER]`).
-*Vectors* counts those of the conformance kit at
-which the answer gives something else than the paper's. How projections are drawn (question 2) is told by counting, with the
-operation `random_codes`.
+*Vectors* counts those of the conformance kit at which the answer gives something else than the paper's. How projections
+are drawn (question 2) is told by counting, with the operation `random_codes`.
 """
 ANSWERS_HEAD = ["| answer | meaning | | vectors |", "|---|---|---|---|"]
 

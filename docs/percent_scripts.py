@@ -39,6 +39,6 @@ def page(path: Path) -> str:
         with contextlib.redirect_stdout(printed):
             exec(compile(cell.body, str(path), "exec"), names)
         if printed.getvalue():
-            parts.append(f"```text\n{printed.getvalue().strip()}\n```")
+            parts.append(f"```text\n{printed.getvalue().rstrip()}\n```")
     parts.append(f"The program: {{download}}`{path.name} <../examples/{path.name}>`")
     return "\n\n".join(parts) + "\n"

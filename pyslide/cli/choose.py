@@ -195,7 +195,7 @@ def as_text(
     if not misses:
         return [*paragraphs, f"nothing finds {limits}: wanted neurons are hardly more alike to the input than others"]
     rows = [[GIVEN_UP[limit], *line(one)] for limit, one in misses.items()]
-    return [*paragraphs, f"nothing fulfils all three: {limits}; it could be had with", table(["with", *HEADER], rows)]
+    return [*paragraphs, f"nothing fulfils all three: {limits}", table(["it could be had with", *HEADER], rows)]
 
 
 def line(one: Candidate) -> list[str]:
