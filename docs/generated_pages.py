@@ -183,12 +183,19 @@ vectors run it, with their numbers, and the test that is its witness. A test fai
 """
 
 
+def station(name: str) -> int:
+    """Return the place of a function's room in the flow of data; the network stands with the tables."""
+    rooms = re.findall(r"`~pyslide\.spec\.(\w+)`", pyslide.spec.__doc__ or "")
+    room = name.split(".")[1]
+    return rooms.index("tables" if room == "network" else room)
+
+
 def equations_page() -> str:
     """Return the page that leads from the paper to functions, vectors and tests."""
     registry = json.loads((ROOT / "reference_tests" / "evidence" / "registry.json").read_text(encoding="utf-8"))
     vectors = vectors_cells()
     lines = [EQUATIONS_HEAD, "| function | cites | vectors | witness |", "|---|---|---|---|"]
-    for name, function in spec_functions():
+    for name, function in sorted(spec_functions(), key=lambda pair: station(pair[0])):
         witness = registry.get(name, {}).get("witness", "").removeprefix("reference_tests/")
         cited = "; ".join(citations(function))
         lines.append(f"| `{name}` | {cited} | {vectors.get(name, '')} | `{witness}` |")

@@ -37,7 +37,7 @@ KEY_BITS = 63
 MORE_TABLES = 100
 """How many times the allowed tables are looked at when nothing is feasible."""
 MEMBER_BYTES, BUCKET_BYTES = 4, 24
-"""Of the engine's tables: a member's id; a bucket's address, offset and number of arrivals."""
+"""Of the engine's tables, at most: a member's id; a bucket's address, offset and number of arrivals."""
 
 
 @dataclass(frozen=True, eq=False)

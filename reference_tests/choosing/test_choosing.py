@@ -120,7 +120,7 @@ def test_memory_is_that_of_real_tables(codes, capacity):
     real = sum(array.nbytes for array in (built.addresses, built.offsets, built.members, built.arrivals))
     bound = 3 * table_bytes(wish(neurons=5000), codes, capacity)
     assert real <= bound + 8  # one offset more than buckets
-    assert real > 0.9 * bound
+    assert real > 0.7 * bound  # addresses of few tables are 4 bytes wide, not 8
 
 
 @pytest.mark.parametrize("family", ["simhash", "wta", "dwta", "minhash"])
