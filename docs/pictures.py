@@ -67,7 +67,7 @@ def lit_up(folder: Path) -> None:
     neurons, found = counts(retrieve(from_dense(query), layer.tables, PAPER))
     figure, axes = new_axes(5.0, 4.2)
     axes.scatter(*weights.T, s=10, color=GREY, alpha=0.5, label="not found")
-    dots = axes.scatter(*weights[neurons].T, s=18, c=found, cmap="viridis", label="found")
+    dots = axes.scatter(*weights[neurons].T, s=18, c=found, cmap="cool", label="found")
     axes.annotate("", xy=tuple(query), xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2, "color": "tab:red"})
     axes.set(title=f"Which of {NEURONS} neurons an input finds (arrow)", aspect="equal")
     figure.colorbar(dots, ax=axes, label=f"in how many of {TABLES} tables")

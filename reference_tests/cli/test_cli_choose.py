@@ -9,23 +9,12 @@ import pytest
 
 from pyslide.checkpoint import save
 from pyslide.choosing import Collisions, Wish, candidates
-from pyslide.cli import main
 from pyslide.data import planted_dataset, write_extreme
 from pyslide.settings import Hashing, LayerSettings
 from pyslide.theory import correlated_winner_collision_probability, simhash_collision_probability
 from pyslide.training import Trainer, TrainingSettings
 
 WIDE = ["choose", "--neurons", "50000", "--active", "500"]
-
-
-@pytest.fixture
-def run(capsys):
-    def call(*words):
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture(scope="module")
