@@ -214,15 +214,31 @@ def examples_page() -> str:
     return f"# Examples\n\n{text}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
 
 
+def api_modules() -> list[str]:
+    """Return the modules that are documented."""
+    names = [found.name for found in pkgutil.walk_packages(pyslide.__path__, "pyslide.")]
+    return [name for name in names if not name.startswith(INTERNAL) and importlib.import_module(name).__doc__]
+
+
+def listing(parent: str, names: Sequence[str]) -> str:
+    """Return a table of a package's modules with the first sentence of each, and their place in the navigation."""
+    children = [name for name in names if name.rpartition(".")[0] == parent]
+    if not children:
+        return ""
+    summaries = [(importlib.import_module(name).__doc__ or "").partition("\n")[0] for name in children]
+    rows = [f"| [{name}](api-{name}.md) | {text} |" for name, text in zip(children, summaries, strict=True)]
+    table = "\n".join(["| module | |", "|---|---|", *rows])
+    tree = "\n".join(f"api-{name}" for name in children)
+    return f"\n{table}\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n"
+
+
 def api_pages() -> dict[str, str]:
     """Return a page for every module of the package, by its name; a function stands where it is defined only."""
-    pages = {}
-    for found in pkgutil.walk_packages(pyslide.__path__, "pyslide."):
-        if not found.name.startswith(INTERNAL) and importlib.import_module(found.name).__doc__:
-            body = f"```{{eval-rst}}\n.. automodule:: {found.name}\n   :members:\n   :ignore-module-all:\n```\n"
-            pages[f"api-{found.name}"] = f"# {found.name}\n\n{body}"
-    listed = "\n".join(pages)
-    pages["api"] = f"# API reference\n\nEvery module of the package.\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    names = api_modules()
+    pages = {"api": f"# API reference\n{listing('pyslide', names)}"}
+    for name in names:
+        body = f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :ignore-module-all:\n```\n"
+        pages[f"api-{name}"] = f"# {name}\n\n{body}{listing(name, names)}"
     return pages
 
 
