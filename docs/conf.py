@@ -68,11 +68,11 @@ def relink(app: Any, name: str, source: list[str]) -> None:
 
 
 def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Let sizes such as |A| and names such as classes_ be what they are, not reStructuredText's marks."""
+    """Let sizes such as |A| and names such as classes_ be what they are, and link names such as `~pyslide.theory`."""
     for number, line in enumerate(lines):
         parts = line.split("``")
         parts[::2] = [re.sub(r"(\w)_(?=[^\w`]|$)", r"\1\\_", part.replace("|", "\\|")) for part in parts[::2]]
-        lines[number] = "``".join(parts)
+        lines[number] = re.sub(r"(?<!`)`~(pyslide[\w.]+)`", r":py:obj:`~\1`", "``".join(parts))
 
 
 def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
