@@ -113,6 +113,17 @@ def test_every_block_has_a_known_language(page):
     assert {block.language for block in blocks(page)} <= {"python", "sh"} | OTHER_LANGUAGES
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != TUTORIAL], ids=lambda page: page.name)
+def test_every_output_is_compared(page):
+    """With the block before it, or because it stands in the tutorial, whose outputs are."""
+    found = blocks(page)
+    tutorial = (DOCS / TUTORIAL).read_text(encoding="utf-8")
+    compared = [block.printed for block in found if block.language in ("python", "sh") and block.printed is not None]
+    for block in found:
+        if block.language == "text":
+            assert block.body in compared or block.body in tutorial, block.body
+
+
 def is_elsewhere(line):
     return any(line.startswith(start) for start in ELSEWHERE)
 
