@@ -35,6 +35,10 @@ INTERNAL = ("pyslide.__main__", "pyslide.cli", "pyslide.scikit_learn", "pyslide.
 
 
 NO_VECTOR = {
+    "spec.candidates.candidate_log_weights": "sampled softmax is no operation of the kit",
+    "spec.candidates.candidate_set": "sampled softmax is no operation of the kit",
+    "spec.candidates.expected_counts": "sampled softmax is no operation of the kit",
+    "spec.candidates.log_uniform_probabilities": "sampled softmax is no operation of the kit",
     "spec.inference.neurons_at_inference": "inference is no operation of the kit",
     "spec.inference.scores": "inference is no operation of the kit",
     "spec.inference.top_k": "inference is no operation of the kit",

@@ -36,13 +36,16 @@ ELSEWHERE = {
     "pyslide verify --python my_slide:Mine": "run by test_conformance_tutorial.py",
     "pytest -p pyslide.conformance.pytest_plugin": "run by test_conformance_plugin.py",
     "python -m reference_tests.": "the project's checks run them; minutes to hours",
+    "pyslide experiment time-to-accuracy --quick": "about a minute; experiments are run by reference_tests/experiments",
+    "pyslide experiment sampled-softmax --train": "for files of the reader's own",
+    "pyslide experiment insertion-policies --synthetic": "experiments are run by reference_tests/experiments",
     ".ci/run": "the project's checks themselves",
     "pip install '.[docs]'": "the project's checks build the site",
     "sphinx-build": "the project's checks build the site",
 }
 """Commands that are not run here, by how they begin, and where they are or why they are not."""
-OTHER_LANGUAGES = {"text", "json"}
-"""Blocks that are no commands: outputs, which are compared where they follow a command, and files."""
+OTHER_LANGUAGES = {"", "text", "json"}
+"""Blocks that are no commands: what an experiment printed, outputs that are compared (``text``), and files."""
 TUTORIAL = "test-your-implementation.md"
 """Its program is put to the kit, and its verdicts are compared, by test_conformance_tutorial.py."""
 PICTURES = ("selection", "lit_up", "table")
