@@ -18,13 +18,19 @@ from pictures import draw  # noqa: E402
 from pyslide import __version__  # noqa: E402
 
 project, author, release = "pyslide", "The pyslide developers", __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.viewcode", "numpydoc"]
+extensions = ["myst_parser", "mathml", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "numpydoc"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
 html_title = "pyslide"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "header_links_before_dropdown": 8}
+html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "navbar_center": []}
+html_sidebars = {"**": ["all-pages.html"]}
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_show_sourcelink = False
+html_math_renderer = "mathml"
+templates_path = ["_templates"]
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = False
 autodoc_typehints = "none"  # numpydoc says them in words, with shapes
@@ -35,6 +41,9 @@ write_pages(HERE / "generated")
 draw(HERE / "generated")
 for page in sorted((ROOT / "reference_tests" / "formats").glob("*.md")):
     shutil.copy(page, HERE / "generated" / f"format-{page.name.lower()}")
+STATIONS = ("hashing", "keys", "tables", "sampling", "network", "optimizing", "trace", "random", "recordings")
+FORMATS = "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(f"format-{station}" for station in STATIONS) + "\n```\n"
+"""The pages of the formats stand below the one that introduces them."""
 
 LINKS = {
     "(../reference_tests/formats/README.md)": "(generated/format-readme.md)",
@@ -51,16 +60,19 @@ def relink(app: Any, name: str, source: list[str]) -> None:
     """Let links between pages of the repository lead to the site's pages."""
     for old, new in LINKS.items():
         source[0] = source[0].replace(old, new)
+    source[0] = re.sub(r"\(examples/(\w+)\.py\)", r"(generated/example-\1.md)", source[0])
     if name.startswith("generated/format-"):
         source[0] = source[0].replace("](", "](format-").replace("](format-http", "](http")
+    if name == "generated/format-readme":
+        source[0] += FORMATS
 
 
 def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Let sizes such as |A| and names such as classes_ be what they are, not reStructuredText's marks."""
+    """Let sizes such as |A| and names such as classes_ be what they are, and link names such as `~pyslide.theory`."""
     for number, line in enumerate(lines):
         parts = line.split("``")
         parts[::2] = [re.sub(r"(\w)_(?=[^\w`]|$)", r"\1\\_", part.replace("|", "\\|")) for part in parts[::2]]
-        lines[number] = "``".join(parts)
+        lines[number] = re.sub(r"(?<!`)`~(pyslide[\w.]+)`", r":py:obj:`~\1`", "``".join(parts))
 
 
 def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:

@@ -17,14 +17,25 @@ from pyslide.spec.vectors import from_dense
 mpl.use("Agg")
 from matplotlib import pyplot
 
+GREY = "#808080"
+STYLE = {
+    "svg.hashsalt": "pyslide",
+    "font.size": 10,
+    "savefig.transparent": True,
+    "legend.frameon": False,
+    **dict.fromkeys(
+        ["text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"], GREY
+    ),
+}
+"""No background, and lines and letters that read on light and dark pages alike."""
+
 NEURONS, DIGITS, TABLES = 300, 6, 12
 """Of the picture of active neurons: N, K and L."""
 
 
 def new_axes(width: float = 6.0, height: float = 3.6) -> tuple[pyplot.Figure, pyplot.Axes]:
-    """Return an empty picture that reads on light and dark pages."""
+    """Return an empty picture."""
     figure, axes = pyplot.subplots(figsize=(width, height), layout="constrained")
-    figure.patch.set_facecolor("white")
     return figure, axes
 
 
@@ -55,9 +66,9 @@ def lit_up(folder: Path) -> None:
     query = np.array([2.5, 1.2])
     neurons, found = counts(retrieve(from_dense(query), layer.tables, PAPER))
     figure, axes = new_axes(5.0, 4.2)
-    axes.scatter(*weights.T, s=10, color="lightgray", label="not found")
-    dots = axes.scatter(*weights[neurons].T, s=18, c=found, cmap="viridis", label="found")
-    axes.annotate("", xy=tuple(query), xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2})
+    axes.scatter(*weights.T, s=10, color=GREY, alpha=0.5, label="not found")
+    dots = axes.scatter(*weights[neurons].T, s=18, c=found, cmap="cool", label="found")
+    axes.annotate("", xy=tuple(query), xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2, "color": "tab:red"})
     axes.set(title=f"Which of {NEURONS} neurons an input finds (arrow)", aspect="equal")
     figure.colorbar(dots, ax=axes, label=f"in how many of {TABLES} tables")
     figure.savefig(folder / "lit_up.svg")
@@ -67,14 +78,14 @@ def lit_up(folder: Path) -> None:
 def loads(folder: Path, held: list[int]) -> None:
     """Draw how full the buckets of one table are."""
     figure, axes = new_axes()
-    axes.bar(range(len(held)), sorted(held, reverse=True), color="steelblue")
+    axes.bar(range(len(held)), sorted(held, reverse=True), color="tab:blue")
     axes.set(xlabel="buckets, fullest first", ylabel="neurons", title=f"What a table of {NEURONS} neurons holds")
     figure.savefig(folder / "table.svg")
 
 
 def draw(folder: Path) -> None:
     """Draw all pictures."""
-    with pyplot.rc_context({"svg.hashsalt": "pyslide", "font.size": 10}):
+    with pyplot.rc_context(STYLE):
         selection(folder)
         lit_up(folder)
     pyplot.close("all")

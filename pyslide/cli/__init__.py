@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Sequence
 
 from pyslide import __version__
-from pyslide.cli import bench, conformance, conventions, data, evaluate, experiment, info, predict, train
+from pyslide.cli import bench, choose, conformance, conventions, data, evaluate, experiment, info, predict, train
 from pyslide.errors import PyslideError
 
 EXAMPLES = """examples:
@@ -22,6 +22,7 @@ EXAMPLES = """examples:
   pyslide evaluate model.npz TEST.txt.gz
   pyslide predict model.npz TEST.txt.gz -k 3
   pyslide data check TRAIN.txt --as amazon-670k
+  pyslide choose --neurons 670091 --wanted-cosine 0.8 --active 3000
   pyslide conventions                        on what implementations of SLIDE disagree
   pyslide experiment list                    the paper's figures and tables at small scale
   pyslide verify --adapter ./harness         what is wrong with another implementation, and what it matches
@@ -38,7 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pyslide {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (train, evaluate, predict, data, info, conventions, bench, experiment, conformance):
+    for command in (train, evaluate, predict, data, info, conventions, choose, bench, experiment, conformance):
         command.add_to(commands)
     return parser
 

@@ -1,6 +1,7 @@
 """Closed forms: what the random steps of SLIDE should do, to be compared with what an implementation does.
 
 1. `~pyslide.theory.simhash`, `~pyslide.theory.winner_take_all`, `~pyslide.theory.minhash`: two vectors share a code
+   (`~pyslide.theory.correlated_winners`: given no more than their cosine)
 2. `~pyslide.theory.densification`: they share a borrowed code
 3. `~pyslide.theory.tables`: a bucket is full
 4. `~pyslide.theory.retrieval`: a neuron is in the buckets of L tables
@@ -17,6 +18,7 @@ from pyslide.theory.budgets import (
     vanilla_inclusion,
     vanilla_tables_read_distribution,
 )
+from pyslide.theory.correlated_winners import correlated_winner_collision_probability
 from pyslide.theory.densification import densified_collision_given_codes
 from pyslide.theory.minhash import jaccard, minhash_bin_law
 from pyslide.theory.retrieval import (
@@ -53,6 +55,7 @@ from pyslide.theory.winner_take_all import (
 __all__ = [
     "BinLaw",
     "SignLaw",
+    "correlated_winner_collision_probability",
     "densified_collision_given_codes",
     "densified_winner_take_all_bin_law",
     "densified_winner_take_all_collision_probability",

@@ -59,8 +59,8 @@ def fifo_retained(capacity: int, arrivals: int) -> IntArray:
 def expected_bucket_load(neurons: int, key_probabilities: npt.ArrayLike, capacity: int | None = None) -> FloatArray:
     """Return the expected number of members of a bucket.
 
-    Without a capacity N * q; with one E[min(X, R)] = sum_{r=1..R} Pr[X >= r] for a binomial X of N and q, which needs
-    independent neurons.
+    Without a capacity N * q; with one E[min(X, R)] for a binomial X of N and q, which needs independent neurons.  Since
+    x * C(N, x) = N * C(N-1, x-1) it is N * q * Pr[X' < R] + R * Pr[X > R], with X' binomial of N - 1 and q.
 
     Parameters
     ----------
@@ -83,8 +83,10 @@ def expected_bucket_load(neurons: int, key_probabilities: npt.ArrayLike, capacit
     count, keys = as_count(neurons, "neurons"), as_probabilities(key_probabilities, "key_probabilities")
     if capacity is None:
         return count * keys
-    ranks = np.arange(1, min(as_count(capacity, "capacity", 1), count) + 1)
-    return binomial_tail(ranks, count, keys[..., None]).sum(axis=-1)
+    slots = as_count(capacity, "capacity", 1)
+    if slots >= count:
+        return count * keys
+    return count * keys * (1 - binomial_tail(slots, count - 1, keys)) + slots * binomial_tail(slots + 1, count, keys)
 
 
 def expected_load_met(

@@ -23,16 +23,6 @@ def files(tmp_path):
     return [str(path) for path in paths]
 
 
-@pytest.fixture
-def run(capsys):
-    def call(*words):
-        code = main([str(word) for word in words])
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
-
-
 def test_train_prints_a_table(run, files):
     code, out, err = run("train", *files, *SMALL)
     assert (code, err) == (0, "")
