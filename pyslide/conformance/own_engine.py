@@ -243,7 +243,7 @@ class Engine:
         """Return the sums of the active neurons."""
         weights, biases = self._numbers(given["weights"]), self._numbers(given["biases"])
         inputs = batch_of({**given, "dimension": weights.shape[1]}, self.dtype)
-        return {"sums": forward.preactivations(weights, biases, one_set(given["active"]), inputs)}
+        return {"sums": forward.preactivations(weights, biases, one_set(given["active"]), inputs).sums}
 
     def relu(self, given: Given) -> Outputs:
         """Return the activations of a hidden layer."""

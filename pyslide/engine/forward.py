@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
@@ -33,7 +34,7 @@ def gathered(weights: FloatArray, neurons: IntArray, scratch: FloatArray) -> Flo
     return block
 
 
-def memory_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
+def _memory_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
     """Return memory for the gathered weights of all active neurons, flat, or of one block if those are too many."""
     everything = active.neurons.size * weights.shape[1] <= KEPT_NUMBERS
     return np.empty((active.neurons.size if everything else BLOCK_ROWS, weights.shape[1]), dtype=weights.dtype)
@@ -46,10 +47,17 @@ def sample_blocks(active: ActiveSets) -> Iterator[tuple[int, slice]]:
             yield sample, block
 
 
-def preactivations(
-    weights: FloatArray, biases: FloatArray, active: ActiveSets, inputs: Batch, memory: FloatArray | None = None
-) -> FloatArray:
+class Preactivations(NamedTuple):
+    """The sums of the active neurons, and the weights that led to them where they were kept."""
+
+    sums: FloatArray  # flat
+    kept: FloatArray | None  # flat (., d)
+
+
+def preactivations(weights: FloatArray, biases: FloatArray, active: ActiveSets, inputs: Batch) -> Preactivations:
     """Return w_a . x + b_a for each sample's active neurons, flat.
+
+    Weights are kept where the inputs are dense and the active neurons few enough.
 
     Parameters
     ----------
@@ -57,29 +65,23 @@ def preactivations(
     biases : ndarray, shape (n,)
     active : ActiveSets
     inputs : Batch, shape (B, d)
-    memory : ndarray, optional
-        From `memory_for`; holds the gathered weights afterwards, if the inputs are dense and it has room for all.
-
-    Returns
-    -------
-    ndarray, shape (active.neurons.size,)
     """
     if is_sparse(inputs):
-        sums = sparse_products(weights, active, inputs)
+        sums, kept = sparse_products(weights, active, inputs), None
     else:
-        sums = dense_products(weights, active, inputs, memory_for(weights, active) if memory is None else memory)
+        sums, kept = dense_products(weights, active, inputs)
     sums += biases[active.neurons]
-    return sums
+    return Preactivations(sums, kept)
 
 
-def dense_products(weights: FloatArray, active: ActiveSets, inputs: FloatArray, memory: FloatArray) -> FloatArray:
+def dense_products(weights: FloatArray, active: ActiveSets, inputs: FloatArray) -> Preactivations:
     """Return w_a . x for the active neurons of all samples; `numpy.vecdot` starts no threads of its own."""
-    sums = np.empty(active.neurons.size, dtype=weights.dtype)
+    sums, memory = np.empty(active.neurons.size, dtype=weights.dtype), _memory_for(weights, active)
     kept = len(memory) == sums.size
     for sample, block in sample_blocks(active):
         gathered_ = gathered(weights, active.neurons[block], memory[block] if kept else memory)
         np.vecdot(gathered_, inputs[sample], out=sums[block])  # (s, d) . (d,)
-    return sums
+    return Preactivations(sums, memory if kept else None)
 
 
 def sparse_products(weights: FloatArray, active: ActiveSets, inputs: Batch) -> FloatArray:

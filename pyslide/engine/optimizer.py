@@ -105,7 +105,7 @@ def store(array: FloatArray, rows: slice | IntArray, block: FloatArray) -> None:
         as_items(array)[rows] = as_items(block)
 
 
-def new_scratch(weights: Weights, rows: int) -> FloatArray:
+def _new_scratch(weights: Weights, rows: int) -> FloatArray:
     """Return memory for so many rows of two arrays of weights, shape (2, rows, ...)."""
     return np.empty((2, rows, *weights.values.shape[1:]), dtype=weights.values.dtype)
 
@@ -169,7 +169,7 @@ def update_rows(
     chunk = max(1, CHUNK_NUMBERS // width)
 
     def move(span: slice) -> None:
-        scratch = new_scratch(weights, min(chunk, span.stop - span.start))
+        scratch = _new_scratch(weights, min(chunk, span.stop - span.start))
         gradient = gradient_rows(left, right, span)
         for part in row_slices(span.stop, chunk, span.start):
             place = part if rows.size == count else rows[part]  # all rows: nothing to fetch
@@ -196,7 +196,7 @@ def update_biases(
     if conventions.adam_rows == "every_weight":
         everything = np.zeros_like(weights.values)
         everything[neurons] = gradient
-        update_chunk(weights, slice(None), everything, steps, optimizer, conventions, new_scratch(weights, 0))
+        update_chunk(weights, slice(None), everything, steps, optimizer, conventions, _new_scratch(weights, 0))
     else:
-        scratch = new_scratch(weights, neurons.size)
+        scratch = _new_scratch(weights, neurons.size)
         update_chunk(weights, neurons, gradient.copy(), steps, optimizer, conventions, scratch)

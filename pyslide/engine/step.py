@@ -21,14 +21,14 @@ from pyslide.engine.backward import (
     through_relu,
 )
 from pyslide.engine.candidates import candidate_log_weights, candidate_sets
-from pyslide.engine.forward import all_preactivations, hidden_output, memory_for, preactivations, softmax
+from pyslide.engine.forward import all_preactivations, hidden_output, preactivations, softmax
 from pyslide.engine.loss import cross_entropy, targets
 from pyslide.engine.network import Layer, Network, retrieve
 from pyslide.engine.optimizer import Optimizer, update_biases, update_rows
 from pyslide.engine.ragged import ActiveSets, join_sets
 from pyslide.engine.sampling import Chosen, active_sets, label_sets, log_weights, nobody
 from pyslide.engine.threads import SERIAL, Threads
-from pyslide.engine.vectors import Batch, is_sparse, row_slices
+from pyslide.engine.vectors import Batch, row_slices
 from pyslide.errors import ShapeError
 
 SAMPLE_GROUP = 8
@@ -115,10 +115,8 @@ def layer_forward(
     chosen = choose_active(layer, inputs, labels, draws, conventions)
     if chosen is None:
         return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
-    memory = None if is_sparse(inputs) else memory_for(layer.weights, chosen.active)
-    sums = preactivations(layer.weights, layer.biases, chosen.active, inputs, memory)
+    sums, kept = preactivations(layer.weights, layer.biases, chosen.active, inputs)
     weights = choice_log_weights(layer, chosen, draws, conventions)
-    kept = memory if memory is not None and len(memory) == sums.size else None
     return LayerPass(inputs, chosen.active, sums, weights, kept)
 
 

@@ -61,7 +61,9 @@ def case(request):
 
 
 def test_preactivations(case):
-    got = forward.preactivations(case.weights, case.biases, case.active, case.inputs)
+    got, kept = forward.preactivations(case.weights, case.biases, case.active, case.inputs)
+    assert (kept is None) == sparse.issparse(case.inputs)
+    assert kept is None or np.array_equal(kept, case.weights[case.active.neurons])
     everyone = forward.all_preactivations(case.weights, case.biases, case.inputs)
     assert got.dtype == everyone.dtype == case.weights.dtype
     for sample in range(SAMPLES):
@@ -150,6 +152,10 @@ def test_full_gradient(case):
 
 def test_input_errors(case):
     sampled = backward.sampled_input_error(case.flat, case.weights, case.active, case.inputs)
+    if not sparse.issparse(case.inputs):
+        kept = case.weights[case.active.neurons]
+        again = backward.sampled_input_error(case.flat, np.empty((0, INPUTS)), case.active, case.inputs, kept)
+        assert np.array_equal(again, sampled)
     full = backward.full_input_error(case.full, case.weights, case.inputs)
     through = [backward.through_relu(one, case.inputs) for one in (sampled, full)]
     weights = case.double()[0]

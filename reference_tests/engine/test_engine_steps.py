@@ -85,6 +85,38 @@ def test_any_network_trains_alike(conventions, seed, family, strategy, tabled, r
     train_both(problem, conventions, seed, steps=2, optimizer=Optimizer(rule=rule, learning_rate=0.01, momentum=0.5))
 
 
+def same_gradients(plain, fast, network):
+    for layer, expected, got in zip(network.layers, plain, fast, strict=True):
+        rows = np.zeros_like(layer.rows.values)  # by neuron in a layer with tables, by input without
+        rows[got.rows] = np.asarray(got.left @ got.right)
+        np.testing.assert_allclose(rows if layer.sampled else rows.T, expected.weights, **CLOSE)
+        biases = np.zeros_like(layer.biases)
+        biases[got.neurons] = got.biases
+        np.testing.assert_allclose(biases, expected.biases, **CLOSE)
+        assert got.rows.tolist() == np.flatnonzero(expected.neurons if layer.sampled else expected.inputs).tolist()
+
+
+@given(
+    conventions=all_conventions(densification_failure="code_zero"),
+    seed=st.integers(0, 2**32 - 1),
+    strategy=st.sampled_from(STRATEGIES),
+    tabled=st.lists(st.booleans(), min_size=1, max_size=3),
+)
+def test_any_network_goes_forward_and_back_alike(conventions, seed, strategy, tabled):
+    """One after the other, as the simulator of workers asks for them, and as a step does, group by group."""
+    problem = pair(seed, conventions, "wta", strategy, tuple(tabled))
+    own, batched = draws(np.random.default_rng(seed), problem.engine)
+    samples = samples_of(problem.features, problem.labels)
+    expected = spec_step.training_step(problem.spec, samples, own, ADAM, conventions)
+    fast = (problem.engine, problem.features, problem.labels, batched, conventions)
+    got, errors = engine_step.there_and_back(*fast)
+    same_passes(expected.passes, got, problem.engine)
+    same_gradients(expected.gradients, engine_step.gradients_from(problem.engine, got, errors), problem.engine)
+    plain = engine_step.forward(*fast)
+    same_passes(expected.passes, plain, problem.engine)
+    same_gradients(expected.gradients, engine_step.backward(problem.engine, plain, conventions), problem.engine)
+
+
 @pytest.mark.parametrize("tabled", [(True,), (False,), (True, True), (False, False), (True, False, True)], ids=str)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_tables_on_any_layer(family, tabled):

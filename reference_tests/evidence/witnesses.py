@@ -23,6 +23,7 @@ WITNESSES = (
     (r"spec/.*runTest", "a naive model"),
     (r"spec/", BY_HAND),
     (r"engine/.*(numpys|spans|segments|packing_pairs|order_of_arrival)", LOOP),
+    (r"engine/.*(pairs_of_wide|groups_of_active|in_two_steps|by_counting)", LOOP),
     (r"engine/.*(order_of_the_samples|precision|threads|dense_features|refused|bad_batches|stays_as_it_is)", ""),
     (r"engine/", "the spec"),
     (r"training/test_dense_training", MASKED),
