@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pyslide.bench.cases import Case, synthetic_rows
@@ -24,23 +25,33 @@ class Rung(NamedTuple):
     measurement: Measurement
 
 
+def fitting_codes(hashing: Hashing, neurons: int) -> Hashing:
+    """Return tables with the largest K at which one has at most as many keys as there are neurons.
+
+    Then the tables give each sample about as many neurons at any width, as constant work a sample asks for.
+    """
+    base = 2 if hashing.family == "simhash" else hashing.bin_size
+    codes = 1
+    while base ** (codes + 1) <= neurons:
+        codes += 1
+    return replace(hashing, codes_per_table=codes)
+
+
 def climb(
-    names: Sequence[str], hashing: Hashing, conventions: Conventions, steps: int, threads: int
+    hashings: Mapping[str, Hashing], conventions: Conventions, steps: int, threads: int
 ) -> list[Rung]:
     """Measure SLIDE at several widths, which take turns.
 
     Parameters
     ----------
-    names : sequence of str
-        Keys of `SHAPES`.
-    hashing : Hashing
-        Its padding keeps the active neurons equal where the tables give less.
+    hashings : mapping of str to Hashing
+        By keys of `SHAPES`.  Padding keeps the active neurons equal where the tables give less.
     conventions : Conventions
     steps, threads : int
     """
     entries = {
         name: ("slide", Case(synthetic_rows(SHAPES[name], steps), SHAPES[name], hashing, conventions, threads))
-        for name in names
+        for name, hashing in hashings.items()
     }
     measured = measure_all(entries, steps, threads)
     return [Rung(SHAPES[one.name].labels, one) for one in measured]

@@ -12,7 +12,7 @@ from typing import Any
 from pyslide.bench import SHAPES, Case, measure, plots
 from pyslide.bench.cases import rows_needed, shape_of, some_rows, synthetic_rows
 from pyslide.bench.contenders import peers_named, require_installed
-from pyslide.bench.ladder import RUNGS, climb
+from pyslide.bench.ladder import RUNGS, climb, fitting_codes
 from pyslide.bench.memory import peak_copies
 from pyslide.bench.roofline import measure_roofline
 from pyslide.bench.workers import measure_workers
@@ -21,14 +21,17 @@ from pyslide.cli.output import add_json, print_json
 from pyslide.cli.settings import add_conventions, add_tables, conventions_of, hashing_of
 from pyslide.data import load
 from pyslide.errors import FormatError, OutOfRangeError
+from pyslide.settings import Hashing
 
 QUICK, QUICK_RUNGS, QUICK_STEPS = "width-10000", RUNGS[:-1], 5
 """What fits a minute."""
+DEFAULT_CODES = 4
+"""K, unless it is given."""
 EXAMPLES = """examples:
   pyslide bench --quick
   pyslide bench --shape amazon-670k --peers all --plot bench.svg
   pyslide bench --shape amazon-670k --peers torch -K 6 --convention packing=natural_log_bits
-  pyslide bench --ladder -K 6
+  pyslide bench --ladder --convention padding_draws=shared_by_batch
   pyslide bench --roofline --shape width-100000
   pyslide bench --workers 2 --steps 40
 """
@@ -55,7 +58,7 @@ def add_to(commands: Any) -> None:
     add_subject(parser)
     add_tables(parser)
     add_conventions(parser.add_argument_group("conventions"))
-    parser.set_defaults(full=False, sampled_softmax=None, minimum_active=1000)
+    parser.set_defaults(full=False, sampled_softmax=None, minimum_active=1000, codes_per_table=None)
     output = parser.add_argument_group("output")
     output.add_argument("--stages", action="store_true", help="where the time goes")
     output.add_argument("--memory", action="store_true", help="peak memory of arrays, in copies of the output weights")
@@ -158,9 +161,15 @@ def case_of(options: argparse.Namespace) -> Case:
         if options.outputs is not None:
             shape = shape._replace(labels=options.outputs)
         data = synthetic_rows(shape, options.steps)
-    hashing = hashing_of(options, shape.labels)
+    return Case(data, shape, tables_of(options), conventions, options.threads)
+
+
+def tables_of(options: argparse.Namespace) -> Hashing:
+    """Return the tables that the options ask for; K is 4 unless given."""
+    codes = DEFAULT_CODES if options.codes_per_table is None else options.codes_per_table
+    hashing = hashing_of(argparse.Namespace(**{**vars(options), "codes_per_table": codes}), 0)
     assert hashing is not None  # --full is no option here
-    return Case(data, shape, hashing, conventions, options.threads)
+    return hashing
 
 
 def run_comparison(options: argparse.Namespace, case: Case) -> int:
@@ -180,10 +189,12 @@ def run_comparison(options: argparse.Namespace, case: Case) -> int:
 
 
 def run_ladder(options: argparse.Namespace) -> int:
-    """Measure SLIDE at every width and print."""
-    conventions, hashing = conventions_of(options), hashing_of(options, 0)
-    assert hashing is not None  # --full is no option here
-    rungs = climb(QUICK_RUNGS if options.quick else RUNGS, hashing, conventions, options.steps, options.threads)
+    """Measure SLIDE at every width and print; unless K is given it grows with the width."""
+    conventions, hashing = conventions_of(options), tables_of(options)
+    names = QUICK_RUNGS if options.quick else RUNGS
+    own = options.codes_per_table is None
+    hashings = {name: fitting_codes(hashing, SHAPES[name].labels) if own else hashing for name in names}
+    rungs = climb(hashings, conventions, options.steps, options.threads)
     if options.plot is not None:
         plots.save(plots.draw_ladder(rungs), options.plot)
     records = [{"outputs": rung.outputs, **reports.as_json(rung.measurement)} for rung in rungs]

@@ -119,7 +119,7 @@ def test_quick_is_small(monkeypatch):
     assert (case.shape.labels, options.steps) == (10_000, 5)
     assert bench.contenders_of(options) == ["slide", "full softmax"]
     assert main(["bench", "--quick", "--ladder"]) == 0
-    assert chosen.pop() == ("width-1000", "width-10000", "width-100000")
+    assert tuple(chosen.pop()) == ("width-1000", "width-10000", "width-100000")
 
 
 def test_peers_are_named_with_ease():

@@ -259,11 +259,21 @@ def test_peak_memory_counts_the_largest_moment():
     assert wide > narrow > 3  # weights and two moments
 
 
+@pytest.mark.parametrize(
+    ("family", "bin_size", "neurons", "codes"),
+    [("dwta", 8, 10**4, 4), ("dwta", 8, 10**6, 6), ("dwta", 8, 8**5, 5), ("dwta", 8, 8**5 - 1, 4), ("wta", 4, 3, 1),
+     ("simhash", 8, 1024, 10)],
+)  # fmt: skip
+def test_codes_that_fit_a_width(family, bin_size, neurons, codes):
+    tables = replace(TABLES, family=family, bin_size=bin_size)
+    assert ladder.fitting_codes(tables, neurons) == replace(tables, codes_per_table=codes)
+
+
 def test_rungs_take_turns(monkeypatch):
     small = {"width-1000": TINY, "width-10000": TINY._replace(labels=100), "width-100000": TINY._replace(labels=200)}
     monkeypatch.setattr(ladder, "SHAPES", small)
     monkeypatch.setattr(ladder, "BASE", 100)
-    rungs = ladder.climb(list(small), TABLES, PLAIN, 1, 1)
+    rungs = ladder.climb(dict.fromkeys(small, TABLES), PLAIN, 1, 1)
     assert [rung.outputs for rung in rungs] == [60, 100, 200]
     steps = [rung.measurement.step_milliseconds for rung in rungs]
     assert ladder.times_base(rungs) == [steps[0] / steps[1], 1.0, steps[2] / steps[1]]
