@@ -106,11 +106,11 @@ def codes(batch: Batch, last: FloatArray, family: Family, conventions: Conventio
 
 
 def neuron_codes(layer: Layer, neurons: IntArray, family: Family, conventions: Conventions) -> IntArray:
-    """Return the codes of some neurons, in the smallest integers that hold them."""
+    """Return the codes of some neurons."""
     parts = []
     for chunk in row_slices(neurons.size, HASHED_ROWS):
         ids = neurons[chunk]
-        parts.append(codes(layer.weights[ids], layer.biases[ids], family, conventions).astype(np.int16))
+        parts.append(codes(layer.weights[ids], layer.biases[ids], family, conventions))
     return np.concatenate(parts)
 
 

@@ -147,7 +147,8 @@ class Trainer:
     Raises
     ------
     ShapeError, NonFiniteError, OutOfRangeError
-        If features, labels and weights do not fit each other, the network or the output layer.
+        If features, labels and weights do not fit each other, the network or the output layer, or if the network is
+        not one of the settings' layers and precision.
     """
 
     def __init__(
@@ -170,6 +171,8 @@ class Trainer:
         self.history: list[Row] = []
         self.row_order: IntArray = draw_permutation(self.streams["rows"], self.features.shape[0])
         self.pools: list[IntArray] = []
+        if network is not None:
+            require_layers(network, settings)
         self.network = network or self.new_network()
         require_features(self.network, self.features)
         if network is None:
@@ -321,6 +324,24 @@ class Trainer:
                     if row is not None:
                         self.history.append(row)
         raise AssertionError("unreachable: the loop ends by returning")
+
+
+def require_layers(network: Network, settings: TrainingSettings) -> None:
+    """Refuse a network that has not the layers and the precision of the settings.
+
+    Raises
+    ------
+    ShapeError
+        With the first difference.
+    """
+    if len(network.layers) != len(settings.layers):
+        raise ShapeError(f"network: expected {len(settings.layers)} layers, got {len(network.layers)}")
+    for number, (layer, wanted) in enumerate(zip(network.layers, settings.layers, strict=True)):
+        expected = (wanted.neurons, wanted.hashing is not None, wanted.candidates is not None, settings.dtype)
+        found = (layer.neurons, layer.tables is not None, layer.candidates is not None, layer.weights.dtype.name)
+        for name, one, other in zip(("neurons", "tables", "candidates", "dtype"), expected, found, strict=True):
+            if one != other:
+                raise ShapeError(f"network, layer {number}: expected {name} {one} as the settings say, got {other}")
 
 
 def checked_data(

@@ -1,4 +1,4 @@
-"""Contenders take turns on the same batches, each in a process of its own, so that a noisy machine is noisy for all."""
+"""Contenders take turns, on the same rows, each in a process of its own, so that a noisy machine is noisy for all."""
 
 from __future__ import annotations
 

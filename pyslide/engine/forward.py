@@ -15,8 +15,8 @@ from pyslide.engine.vectors import Batch, is_sparse, row_slices
 BLOCK_ROWS = 1024
 """Weights that are gathered and multiplied at a time: they stay in the second-level cache, and a product of more would
 wake BLAS's own threads, which then fight with ours."""
-KEPT_NUMBERS = 2**22
-"""Gathered weights are kept for the way back up to so many numbers, which the last-level cache holds."""
+KEPT_BYTES = 2**24
+"""Up to this, a group's gathered weights are kept for the way back: those of a few threads fit a last-level cache."""
 
 
 def all_preactivations(weights: FloatArray, biases: FloatArray, inputs: Batch) -> FloatArray:
@@ -32,12 +32,6 @@ def gathered(weights: FloatArray, neurons: IntArray, scratch: FloatArray) -> Flo
     block = scratch[: neurons.size]
     weights.take(neurons, axis=0, out=block, mode="clip")
     return block
-
-
-def _memory_for(weights: FloatArray, active: ActiveSets) -> FloatArray:
-    """Return memory for the gathered weights of all active neurons, flat, or of one block if those are too many."""
-    everything = active.neurons.size * weights.shape[1] <= KEPT_NUMBERS
-    return np.empty((active.neurons.size if everything else BLOCK_ROWS, weights.shape[1]), dtype=weights.dtype)
 
 
 def sample_blocks(active: ActiveSets) -> Iterator[tuple[int, slice]]:
@@ -76,8 +70,9 @@ def preactivations(weights: FloatArray, biases: FloatArray, active: ActiveSets, 
 
 def dense_products(weights: FloatArray, active: ActiveSets, inputs: FloatArray) -> Preactivations:
     """Return w_a . x for the active neurons of all samples; `numpy.vecdot` starts no threads of its own."""
-    sums, memory = np.empty(active.neurons.size, dtype=weights.dtype), _memory_for(weights, active)
-    kept = len(memory) == sums.size
+    sums = np.empty(active.neurons.size, dtype=weights.dtype)
+    kept = sums.size * weights.shape[1] * weights.itemsize <= KEPT_BYTES
+    memory = np.empty((sums.size if kept else BLOCK_ROWS, weights.shape[1]), dtype=weights.dtype)
     for sample, block in sample_blocks(active):
         gathered_ = gathered(weights, active.neurons[block], memory[block] if kept else memory)
         np.vecdot(gathered_, inputs[sample], out=sums[block])  # (s, d) . (d,)

@@ -44,7 +44,8 @@ class Draws(NamedTuple):
 
     def group(self, samples: slice) -> Draws:
         """Return the choices of consecutive samples; the candidates of a sampled softmax are those of all samples."""
-        return self if self.tries else Draws(self.orders[samples], self.candidates[samples])
+        candidates = self.candidates if self.candidates.ndim == 1 else self.candidates[samples]
+        return Draws(self.orders[samples], candidates, self.tries)
 
 
 class LayerPass(NamedTuple):
@@ -140,7 +141,8 @@ def hidden_forward(
     inputs, none = features, nobody(features.shape[0])
     passes: list[LayerPass] = []
     for layer, own in zip(network.layers[:-1], draws, strict=False):
-        passes.append(layer_forward(layer, inputs, none, own, conventions))
+        done = layer_forward(layer, inputs, none, own, conventions)
+        passes.append(done._replace(kept=None))  # which only the way back through the output layer reads
         inputs = hidden_output(passes[-1].sums, passes[-1].active, layer.neurons)
     return tuple(passes), inputs
 

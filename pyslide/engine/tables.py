@@ -243,7 +243,9 @@ def join(parts: list[Tables], members: IntArray) -> Tables:
     addresses = np.concatenate([part.addresses for part in parts])
     lengths = np.concatenate([part.sizes for part in parts])
     arrivals = np.concatenate([part.arrivals for part in parts])
-    return Tables(addresses, offsets_of(lengths, addresses.dtype), flat[:end], arrivals, parts[0].table_bits)
+    held = flat if end == flat.size else flat[:end].copy()  # not a view, which would keep all of the memory
+    offsets = offsets_of(lengths, np.int32 if end < 2**31 else np.int64)
+    return Tables(addresses, offsets, held, arrivals, parts[0].table_bits)
 
 
 def in_buckets(keys: IntArray, neurons: IntArray) -> tuple[IntArray, IntArray, IntArray]:

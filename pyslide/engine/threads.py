@@ -7,7 +7,7 @@ and are cut in the same way whatever the number of threads, so that it does not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 Part = TypeVar("Part")
@@ -27,8 +27,26 @@ class Threads:
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
 
     def map(self, function: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
-        """Return the results for all parts, in their order; an error in one of them is raised here."""
-        return list(map(function, parts) if self._pool is None else self._pool.map(function, parts))
+        """Return the results for all parts, in their order.
+
+        An error in one of them is raised here, once no part is worked on any more.  A single part stays in the caller's
+        thread.
+        """
+        parts = list(parts)
+        if self._pool is None or len(parts) == 1:
+            return list(map(function, parts))
+        begun = [self._pool.submit(function, part) for part in parts]
+        try:
+            return [one.result() for one in begun]
+        except BaseException:
+            for one in begun:
+                one.cancel()
+            wait(begun)
+            raise
+
+    def __reduce__(self) -> tuple[type[Threads], tuple[int]]:
+        """Let a copy have as many threads of its own."""
+        return Threads, (self.count,)
 
     def close(self) -> None:
         """End the threads."""

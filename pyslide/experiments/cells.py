@@ -21,6 +21,7 @@ import joblib
 import numpy as np
 import scipy
 
+import pyslide
 from pyslide import __version__
 from pyslide.data.writing import written_aside
 from pyslide.experiments.experiment import Data, Experiment, Row, Settings
@@ -43,8 +44,17 @@ def text_of(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=plain)
 
 
+def code_digest() -> str:
+    """Return a digest of the package's source: what another engine measured is not measured now."""
+    root = Path(pyslide.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def identity_of(experiment: Experiment, settings: Settings, data_digest: str) -> Identity:
-    """Return what determines a cell: its settings, the data, what measures it, and the version of this package."""
+    """Return what determines a cell: its settings, the data, what measures it, and the code of this package."""
     measure = experiment.measure
     determined = {
         "experiment": experiment.name,
@@ -52,6 +62,7 @@ def identity_of(experiment: Experiment, settings: Settings, data_digest: str) ->
         "settings": settings,
         "data": data_digest if experiment.uses_data else "",
         "pyslide": __version__,
+        "code": code_digest(),
     }
     return dict(json.loads(text_of(determined)))
 

@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
     explanation="Sampled softmax draws one set of candidates a batch without looking at the inputs: uniformly, or "
     "log-uniformly over the labels by falling frequency; corrected, each logit is lowered by the logarithm of how "
     "often its label is expected among the candidates, which under the uniform distribution lowers all alike. SLIDE's "
-    "random neurons are weighted to the same end.",
+    "random neurons are weighted by the inverse of their probability, its labels and retrieved neurons are not.",
     cells=cells,
     measure=learning_curve,
     table=table,

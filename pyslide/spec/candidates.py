@@ -2,7 +2,9 @@
 
 S candidate classes are drawn without replacement for a whole batch, whatever its inputs are.  A sample's active set is
 the candidates and its own labels.  From each logit the logarithm of the class's expected count Q in the draw is
-subtracted, from the labels' too (Jean et al. 2015, section 3), so that frequent candidates weigh less.
+subtracted, so that frequent candidates weigh less; from the labels' too, which is what TensorFlow's
+``sampled_softmax_loss`` does: a label then weighs as the candidate that it might have been, although it is always
+there.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ def test_two_workers_are_as_accurate_within_a_stated_bound(data):
 
 
 SIGN = "PYSLIDE_TEST_SIGN"
-"""The variable that names the file by which a worker says that it is at work."""
+"""The variable that names the files by which workers say that they are at work."""
 
 
 class Odd(Exception):
@@ -234,14 +234,14 @@ def dying_share(network, data, tasks):
 
 
 def slow_share(network, data, tasks):
-    Path(os.environ[SIGN]).touch()
+    Path(f"{os.environ[SIGN]}-{os.getpid()}").touch()
     records = parallel.train_tasks(network, data, tasks)  # the real one: nobody has replaced it in the worker
     time.sleep(0.3)
     return records
 
 
 def sleeping_share(network, data, tasks):
-    Path(os.environ[SIGN]).touch()
+    Path(f"{os.environ[SIGN]}-{os.getpid()}").touch()
     time.sleep(60)
 
 
@@ -254,9 +254,8 @@ def process(folder, what):
 
 
 def wait_for_workers(folder, running):
-    """Wait until a worker is at work; how long its process takes to start is the machine's affair."""
-    sign = Path(f"{folder}.sign")
-    while not sign.exists():
+    """Wait until both workers are at work; how long their processes take to start is the machine's affair."""
+    while len(list(Path(folder).parent.glob(f"{Path(folder).name}.sign-*"))) < 2:
         assert running.poll() is None, running.stderr.read()
         time.sleep(0.05)
 
