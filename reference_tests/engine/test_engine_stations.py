@@ -4,6 +4,10 @@ float64 on both sides: a sum of n <= 40 products of order 1 is off by at most n 
 and each function adds a few roundings: 1e-12 is a hundredfold of that.  float32: u = 6e-8, hence 1e-5.
 """
 
+import copy
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -292,6 +296,29 @@ def test_threads_keep_order_raise_errors_and_end():
     assert several.map(lambda part: part * part, range(20)) == [part * part for part in range(20)]
     with pytest.raises(ZeroDivisionError):
         several.map(lambda part: 1 // part, [1, 0])
-    several.close()
-    threads.SERIAL.close()
+    assert several.map(lambda part: threading.current_thread(), [1]) == [threading.current_thread()]
+    twin = copy.deepcopy(several)
+    assert twin.map(abs, [-1, -2]) == [1, 2]
+    for one in (several, twin, threads.SERIAL):
+        one.close()
     assert threads.SERIAL.map(abs, [-1]) == [1]
+
+
+def test_nobody_works_on_when_an_error_is_raised():
+    working, seen, several = threading.Event(), [], threads.Threads(2)
+
+    def part(number):
+        if number == 0:
+            working.wait(10)
+            raise ZeroDivisionError
+        working.set()
+        time.sleep(0.2)
+        seen.append(number)
+
+    with pytest.raises(ZeroDivisionError):
+        several.map(part, [0, 1, 2, 3, 4, 5])
+    before = list(seen)
+    time.sleep(0.5)
+    assert seen == before
+    assert len(seen) < 5  # parts that had not begun never do
+    several.close()

@@ -102,6 +102,12 @@ def test_queries_of_unknown_keys_and_of_empty_tables_find_nobody():
     assert tables.query_tables(built, np.array([[7, 7]])).lengths.tolist() == [[0, 0]]
 
 
+def test_members_that_left_full_buckets_take_no_memory():
+    built = tables.build_tables(np.zeros((30, 2), int), np.arange(30), 4, np.zeros((2, 30)), "fifo", 3)
+    assert built.members.tolist() == [26, 27, 28, 29] * 2
+    assert built.members.base is None
+
+
 def test_the_same_key_in_two_tables_is_two_buckets():
     built = tables.build_tables(np.array([[1, 2], [2, 1]]), np.arange(2), 4, np.zeros((2, 2)), "fifo", 2)
     assert as_dict(built, 0) == {1: ((0,), 1), 2: ((1,), 1)}

@@ -32,6 +32,7 @@ from pyslide.experiments import (
     selection_probability,
     time_to_accuracy,
 )
+from pyslide.experiments import cells as cell_files
 from pyslide.experiments.catalogue import EXPERIMENTS
 from pyslide.experiments.cells import finish_cell, identity_of, path_of
 from pyslide.experiments.experiment import Choices, Experiment, Finding, Table
@@ -215,7 +216,28 @@ def test_every_setting_is_in_the_digest(data, name):
         changed = cell_paths(experiment, replace(SMALL, **{choice: other[choice]}), data)
         assert changed != base, choice
     assert not base & cell_paths(experiment, SMALL, data._replace(digest="other"))
+
     assert not base & cell_paths(replace(experiment, measure=measure), SMALL, data)
+
+
+def test_other_code_measures_anew(data, monkeypatch):
+    experiment = EXPERIMENTS["collision-laws"]
+    before = cell_paths(experiment, SMALL, data)
+    monkeypatch.setattr(cell_files, "code_digest", lambda: "other")
+    assert not before & cell_paths(experiment, SMALL, data)
+
+
+def test_the_codes_digest_is_of_every_file(tmp_path, monkeypatch):
+    (tmp_path / "room").mkdir()
+    sources = [tmp_path / "__init__.py", tmp_path / "room" / "station.py"]
+    for path in sources:
+        path.write_text("x = 1")
+    monkeypatch.setattr(cell_files.pyslide, "__file__", str(sources[0]))
+    digests = [cell_files.code_digest()]
+    for path in sources:
+        path.write_text("x = 2")
+        digests.append(cell_files.code_digest())
+    assert len(set(digests)) == 3
 
 
 def test_the_digest_of_data_sees_every_part(data):

@@ -1,6 +1,7 @@
 """The loop: what is seen, when tables are rebuilt, that runs repeat bit for bit, and that they learn."""
 
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -458,3 +459,24 @@ def test_a_trained_network_goes_on_in_its_schedule():
     assert second.rebuilds == 3
     second.run(9, steps=12)
     assert second.rebuilds == 4
+
+
+@pytest.mark.parametrize(
+    ("layers", "changes", "words"),
+    [
+        ([("neurons", 8), None], {}, "layer 0: expected neurons 8"),
+        ([None, ("hashing", None)], {}, "layer 1: expected tables False"),
+        ([None, None], {"dtype": "float64"}, "layer 0: expected dtype float64 as the settings say, got float32"),
+        ([None], {}, "expected 1 layers, got 2"),
+    ],
+)
+def test_a_network_that_the_settings_do_not_describe(layers, changes, words):
+    trained = trainer()
+    given_layers = trained.settings.layers[len(trained.settings.layers) - len(layers) :]
+    wanted = [
+        one if change is None else dataclasses.replace(one, **dict([change]))
+        for one, change in zip(given_layers, layers, strict=True)
+    ]
+    other = dataclasses.replace(trained.settings, layers=tuple(wanted), **changes)
+    with pytest.raises(ShapeError, match=words):
+        Trainer(other, DATA.features, DATA.labels, network=trained.network)
