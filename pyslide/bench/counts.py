@@ -20,6 +20,7 @@ class Counts(NamedTuple):
     samples: int  # B
     features: int  # stored features of the batch
     touched_features: int  # distinct ones among them
+    all_features: int  # of the network
     hidden: int  # d, the width of the layer below the output
     neurons: int  # N, of the output
     tables: int  # L
@@ -46,6 +47,7 @@ def next_counts(trainer: Trainer) -> Counts:
         samples=rows.size,
         features=features.nnz if is_sparse(features) else features.size,
         touched_features=distinct(features.indices).size if is_sparse(features) else features.shape[1],
+        all_features=features.shape[1],
         hidden=output.weights.shape[1],
         neurons=output.neurons,
         tables=0 if output.tables is None else output.tables.multipliers.size,

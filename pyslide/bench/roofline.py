@@ -100,10 +100,10 @@ def beside_roofline(
     counts : Counts
     bandwidth : Bandwidth
     everything : bool
-        Whether the optimiser moves all neurons, not the touched ones only.
+        Whether the optimiser moves all weights of both layers, not the touched rows only.
     """
     stages = {**STEP, **REBUILD}
-    everyone = counts._replace(touched=counts.neurons)
+    everyone = counts._replace(touched=counts.neurons, touched_features=counts.all_features)
     return [
         stage_roofline(name, seconds[name], stage, everyone if everything and name in EVERY_ROW else counts, bandwidth)
         for name, stage in stages.items()

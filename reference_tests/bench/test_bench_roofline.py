@@ -15,7 +15,7 @@ from pyslide.engine.network import retrieve
 from pyslide.engine.step import training_step
 
 COUNTS = Counts(
-    samples=16, features=140, touched_features=90, hidden=16, neurons=60, tables=5, retrieved=300, active=400,
+    samples=16, features=140, touched_features=90, all_features=95, hidden=16, neurons=60, tables=5, retrieved=300, active=400,
     touched=55, number_bytes=4,
 )  # fmt: skip
 
@@ -120,7 +120,7 @@ def test_where_every_weight_moves_all_rows_are_counted():
     grown = {one.stage for one, other in zip(some, all_, strict=True) if other.megabytes > one.megabytes}
     assert grown == set(EVERY_ROW)
     weights = next(one for one in all_ if one.stage == EVERY_ROW[0])
-    assert weights.megabytes == traffic.update_rows(COUNTS._replace(touched=60)) / 1e6
+    assert weights.megabytes == traffic.update_rows(COUNTS._replace(touched=60, touched_features=95)) / 1e6
 
 
 def test_means_of_counts_are_whole():

@@ -473,7 +473,7 @@ MUTANTS = (
     Mutant("bench-wrong-bandwidth", "every stage is beside the copy", "pyslide/bench/roofline.py",
            "float(getattr(bandwidth, stage.kind))", "float(bandwidth.copy)"),
     Mutant("bench-some-rows-of-all", "where every weight moves, only touched rows are counted",
-           "pyslide/bench/roofline.py", "counts._replace(touched=counts.neurons)", "counts"),
+           "pyslide/bench/roofline.py", "touched_features=counts.all_features)", "touched_features=0)"),
     Mutant("bench-all-threads", "a contender's libraries start as many threads as they like",
            "pyslide/bench/processes.py", "dict.fromkeys(POOLS, str(threads))", "{}"),
     Mutant("bench-silent-fault", "a fault comes home without its traceback", "pyslide/bench/processes.py",
