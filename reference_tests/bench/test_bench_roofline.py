@@ -15,7 +15,8 @@ from pyslide.engine.network import retrieve
 from pyslide.engine.step import training_step
 
 COUNTS = Counts(
-    samples=16, features=140, touched_features=90, all_features=95, hidden=16, neurons=60, tables=5, retrieved=300, active=400,
+    samples=16, features=140, touched_features=90, all_features=95, hidden=16, neurons=60, tables=5, retrieved=300,
+    active=400,
     touched=55, number_bytes=4,
 )  # fmt: skip
 
