@@ -221,6 +221,10 @@ class Chosen(NamedTuple):
     active: ActiveSets
     selected: ActiveSets
 
+    def group(self, samples: slice) -> Chosen:
+        """Return those of consecutive samples."""
+        return Chosen(self.active.group(samples), self.selected.group(samples))
+
 
 def active_sets(
     buckets: Buckets,

@@ -21,7 +21,7 @@ from pyslide.engine.backward import (
     through_relu,
 )
 from pyslide.engine.candidates import candidate_log_weights, candidate_sets
-from pyslide.engine.forward import all_preactivations, hidden_output, preactivations, softmax
+from pyslide.engine.forward import KEPT_BYTES, all_preactivations, hidden_output, preactivations, softmax
 from pyslide.engine.loss import cross_entropy, targets
 from pyslide.engine.network import Layer, Network, retrieve
 from pyslide.engine.optimizer import Optimizer, update_biases, update_rows
@@ -31,8 +31,8 @@ from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, row_slices
 from pyslide.errors import ShapeError
 
-SAMPLE_GROUP = 8
-"""Samples that a thread takes at a time through a sampled output layer, there and back."""
+SAMPLE_GROUP = 16
+"""Samples that a thread takes at a time, at most: enough that it computes more than it waits for the interpreter."""
 
 
 class Draws(NamedTuple):
@@ -113,7 +113,13 @@ def layer_forward(
     layer: Layer, inputs: Batch, labels: ActiveSets, draws: Draws, conventions: Conventions
 ) -> LayerPass:
     """Return what one layer does for a batch."""
-    chosen = choose_active(layer, inputs, labels, draws, conventions)
+    return pass_layer(layer, inputs, choose_active(layer, inputs, labels, draws, conventions), draws, conventions)
+
+
+def pass_layer(
+    layer: Layer, inputs: Batch, chosen: Chosen | None, draws: Draws, conventions: Conventions
+) -> LayerPass:
+    """Return what one layer does for a batch, its neurons chosen; None for all of them."""
     if chosen is None:
         return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
     sums, kept = preactivations(layer.weights, layer.biases, chosen.active, inputs)
@@ -163,20 +169,9 @@ def forward(
     conventions : Conventions
     """
     hidden, inputs = hidden_forward(network, features, draws, conventions)
-    return output_forward(network.layers[-1], hidden, inputs, label_sets(labels), draws[-1], conventions)
-
-
-def output_forward(
-    layer: Layer,
-    hidden: tuple[LayerPass, ...],
-    inputs: Batch,
-    labels: ActiveSets,
-    draws: Draws,
-    conventions: Conventions,
-) -> BatchPass:
-    """Return the whole pass of a batch of which the hidden layers' part is there."""
-    last = layer_forward(layer, inputs, labels, draws, conventions)
-    return finish_pass((*hidden, last), labels, layer.neurons, conventions)
+    own, output = label_sets(labels), network.layers[-1]
+    last = layer_forward(output, inputs, own, draws[-1], conventions)
+    return finish_pass((*hidden, last), own, output.neurons, conventions)
 
 
 def finish_pass(
@@ -250,14 +245,38 @@ def join_errors(parts: Sequence[OutputErrors]) -> OutputErrors:
     return OutputErrors(np.concatenate([part.error for part in parts]), np.concatenate(below) if below else None)
 
 
-def sample_groups(samples: int, layer: Layer, conventions: Conventions) -> list[slice]:
-    """Return the samples that go through the output layer together.
-
-    All of them where one product computes all neurons, and where they share one active set.
-    """
+def choose_for_batch(
+    layer: Layer, inputs: Batch, labels: ActiveSets, draws: Draws, conventions: Conventions, threads: Threads = SERIAL
+) -> Chosen | None:
+    """Return what `choose_active` gives, by groups of samples, or for all at once where they share one active set."""
+    if not layer.sampled:
+        return None
     shared = layer.tables is not None and conventions.active_set == "union_of_batch"
-    together = shared or not layer.sampled
-    return list(row_slices(samples, samples if together else SAMPLE_GROUP))
+    samples = inputs.shape[0]
+
+    def one_group(rows: slice) -> Chosen | None:
+        return choose_active(layer, inputs[rows], labels.group(rows), draws.group(rows), conventions)
+
+    parts = threads.map(one_group, row_slices(samples, samples if shared else SAMPLE_GROUP))
+    chosen = [part for part in parts if part is not None]
+    return Chosen(join_sets([part.active for part in chosen]), join_sets([part.selected for part in chosen]))
+
+
+def sample_groups(samples: int, chosen: Chosen | None, layer: Layer) -> list[slice]:
+    """Return the samples that go through the output layer together: as many as their weights can be kept of.
+
+    All of them where one product computes all neurons.
+    """
+    if chosen is None:
+        return [slice(0, samples)]
+    row_bytes = layer.weights.shape[1] * layer.weights.itemsize
+    ends = chosen.active.offsets * row_bytes  # (B+1,) where each sample's weights would end in memory
+    groups, start = [], 0
+    for stop in range(1, samples + 1):
+        if stop == samples or stop - start == SAMPLE_GROUP or ends[stop + 1] - ends[start] > KEPT_BYTES:
+            groups.append(slice(start, stop))
+            start = stop
+    return groups
 
 
 def there_and_back(
@@ -272,20 +291,23 @@ def there_and_back(
     """Return the forward pass of a batch and the derivatives at its output layer, in groups of samples.
 
     What `forward` and `output_errors` give one after the other.  A group's weights are gathered once, for both ways,
-    and stay in the cache; threads take a group each.
+    and stay in the cache; threads take a group each.  Groups do not depend on the number of threads.
     """
     layer, own = network.layers[-1], label_sets(labels)
     hidden, inputs = hidden_forward(network, features, draws, conventions)
     samples = features.shape[0]
     scale = batch_scale(samples, conventions.batch_reduction)
+    chosen = choose_for_batch(layer, inputs, own, draws[-1], conventions, threads)
 
     def one_group(rows: slice) -> tuple[BatchPass, OutputErrors]:
-        part = output_forward(layer, hidden, inputs[rows], own.group(rows), draws[-1].group(rows), conventions)
+        some = None if chosen is None else chosen.group(rows)
+        last = pass_layer(layer, inputs[rows], some, draws[-1].group(rows), conventions)
+        part = finish_pass((*hidden, last), own.group(rows), layer.neurons, conventions)
         weights = None if sample_weights is None else sample_weights[rows]
         errors = output_errors(layer, part, scale, conventions, weights)
         return part._replace(layers=(part.layers[-1]._replace(kept=None),)), errors
 
-    passes, errors = zip(*threads.map(one_group, sample_groups(samples, layer, conventions)), strict=True)
+    passes, errors = zip(*threads.map(one_group, sample_groups(samples, chosen, layer)), strict=True)
     return join_passes(hidden, inputs, passes), join_errors(errors)
 
 

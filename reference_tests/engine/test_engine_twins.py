@@ -48,7 +48,7 @@ TWINS = {
     "vectors": dict.fromkeys(["append_coordinate", "checked_batch", "entries", "is_sparse", "row_slices"], STATIONS),
     "network": dict.fromkeys(["new_layer", "keys_of", "neuron_keys", "input_keys", "rebuild", "retrieve"], STEPS),
     "step": dict.fromkeys(["backward", "gradients_from", "hidden_forward", "join_errors", "join_passes",
-                           "output_errors", "output_forward", "sample_groups", "there_and_back",
+                           "output_errors", "choose_for_batch", "pass_layer", "sample_groups", "there_and_back",
                            "choice_log_weights", "choose_active", "error_below", "everyone", "finish_pass", "forward",
                            "layer_backward", "layer_forward", "training_step", "update_layer"], STEPS),
     "threads": {},
