@@ -17,7 +17,7 @@ from pyslide.spec.optimizer import Optimizer as Optimizer  # the same settings
 CHUNK_NUMBERS = 2**17
 """Numbers of one temporary: a chunk's weights, moments and gradient stay in the cache, and two threads spend their time
 in NumPy, not waiting for the interpreter's lock (with chunks of 2^15 they were slower than one)."""
-CHUNKS_A_SPAN = 8
+CHUNKS_A_SPAN = 4
 """Chunks that a thread takes at a time, in the same scratch memory."""
 
 
