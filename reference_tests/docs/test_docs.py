@@ -32,7 +32,6 @@ from reference_tests.mutants.catalogue import MUTANTS  # noqa: E402
 ELSEWHERE = {
     "python3 -m venv": "README's two commands, word for word; the project's checks run them",
     ". .venv/bin/activate": "for the reader's own shell",
-    "pyslide verify --adapter ./harness": "harnesses are run by reference_tests/conformance",
     "pyslide verify --python my_slide:Mine": "run by test_conformance_tutorial.py",
     "pytest -p pyslide.conformance.pytest_plugin": "run by test_conformance_plugin.py",
     "python -m reference_tests.": "the project's checks run them; minutes to hours",
@@ -40,12 +39,15 @@ ELSEWHERE = {
     "pyslide experiment sampled-softmax --train": "for files of the reader's own",
     "pyslide experiment insertion-policies --synthetic": "experiments are run by reference_tests/experiments",
     ".ci/run": "the project's checks themselves",
-    "pip install '.[docs]'": "the project's checks build the site",
-    "sphinx-build": "the project's checks build the site",
+    "python -m pip install --quiet '.[docs]'": "the project's checks build the site",
 }
 """Commands that are not run here, by how they begin, and where they are or why they are not."""
 OTHER_LANGUAGES = {"", "text", "json"}
 """Blocks that are no commands: what an experiment printed, outputs that are compared (``text``), and files."""
+TIMED = {
+    "method                P@1 %  P@3 %  P@5 %  active %  steps  seconds": ("README.md", "train --compare full"),
+}
+"""Outputs with seconds, which nobody prints twice, by their first line: the page, and the command."""
 TUTORIAL = "test-your-implementation.md"
 """Its program is put to the kit, and its verdicts are compared, by test_conformance_tutorial.py."""
 PICTURES = ("selection", "lit_up", "table")
@@ -116,19 +118,40 @@ def test_every_block_has_a_known_language(page):
     assert {block.language for block in blocks(page)} <= {"python", "sh"} | OTHER_LANGUAGES
 
 
+def is_elsewhere(line):
+    return any(line.startswith(start) for start in ELSEWHERE)
+
+
+def is_run(block):
+    """Return whether what a block prints is compared with what the page shows."""
+    if block.language == "sh":
+        return not all(is_elsewhere(line) for line in block.body.splitlines())
+    return block.language == "python"
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != TUTORIAL], ids=lambda page: page.name)
 def test_every_output_is_compared(page):
-    """With the block before it, or because it stands in the tutorial, whose outputs are."""
+    """With the block before it, or because it stands in the tutorial, whose outputs are, or but for its numbers."""
     found = blocks(page)
     tutorial = (DOCS / TUTORIAL).read_text(encoding="utf-8")
-    compared = [block.printed for block in found if block.language in ("python", "sh") and block.printed is not None]
+    compared = [block.printed for block in found if block.printed is not None and is_run(block)]
     for block in found:
-        if block.language == "text":
+        if block.language == "text" and block.body.partition("\n")[0] not in TIMED:
             assert block.body in compared or block.body in tutorial, block.body
 
 
-def is_elsewhere(line):
-    return any(line.startswith(start) for start in ELSEWHERE)
+def without_numbers(text):
+    return [re.sub(r"\d[\d.]*", "0", line).split() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("first_line", TIMED)
+def test_outputs_with_seconds_look_like_what_is_printed(first_line):
+    """After one step: the same lines with other numbers."""
+    name, command = TIMED[first_line]
+    (page,) = (page for page in PAGES if page.name == name)
+    (shown,) = (block.body for block in blocks(page) if block.body.startswith(first_line))
+    assert command in page.read_text(encoding="utf-8")
+    assert without_numbers(run(f"pyslide {command} --steps 1 --quiet")) == without_numbers(shown)
 
 
 def run(line):
