@@ -23,6 +23,7 @@ import pyslide.spec
 from pyslide.conformance.cases import all_cases
 from pyslide.conformance.vectors import outcome, single_answers
 from pyslide.conventions import ORIGINAL_CPP, PAPER, QUESTIONS, Question
+from pyslide.defaults import CONVENTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 CITED = re.compile(
@@ -45,6 +46,17 @@ NO_VECTOR = {
     "spec.vectors.append_coordinate": "no vector hashes biases (question 19)",
 }
 """Functions of the spec that no vector runs, and why."""
+NO_TELLING_VECTOR = {
+    ("projection", "signs_with_replacement"): "projections are inputs; told by counting, `random_codes`",
+    ("projection", "dense_signs"): "projections are inputs; told by counting, `random_codes`",
+    ("projection", "gaussian"): "projections are inputs; told by counting, `random_codes`",
+    ("empty_bin", "maximum_is_zero"): "none: the paper's answer to question 7 leaves no zeros to be the largest",
+    ("bias_hashing", "hashed"): "none: no vector hashes biases",
+    ("inference", "sampled"): "none: inference is no operation of the kit",
+    ("rebuild", "new_functions"): "none: functions are inputs, whoever drew them",
+    ("padding_draws", "shared_by_batch"): "none: draws are inputs, sample by sample",
+}
+"""Answers other than the paper's that no vector tells from it, and why."""
 BY_HAND = "spec/test_spec_conventions.py::test_each_answer_by_hand"
 """The test that has a case worked by hand for every answer to every question."""
 
@@ -68,9 +80,12 @@ def telling_vectors() -> dict[tuple[str, str], list[str]]:
 
 def answer_line(question: Question, answer: str, vectors: Sequence[str]) -> str:
     """Return an answer's line of the table."""
-    presets = (("PAPER", PAPER), ("ORIGINAL_CPP", ORIGINAL_CPP))
-    whose = ", ".join(name for name, preset in presets if getattr(preset, question.field) == answer)
-    told = f"{len(vectors)}, such as `{vectors[0]}`" if vectors else ""
+    presets = (("PAPER", PAPER), ("ORIGINAL_CPP", ORIGINAL_CPP), ("pyslide's defaults", CONVENTIONS))
+    whose = ", ".join(name for name, preset in presets if getattr(preset, question.field) == answer) or "-"
+    told = "the answer that vectors expect"
+    if getattr(PAPER, question.field) != answer:
+        reason = NO_TELLING_VECTOR.get((question.field, answer), "")
+        told = f"{len(vectors)}, such as `{vectors[0]}`" if vectors else reason
     return f"| `{question.field}=\"{answer}\"` | {question.answers[answer]} | {whose} | {told} |"
 
 
@@ -83,13 +98,13 @@ project's reading of the paper, and `ORIGINAL_CPP` what the released C++ program
 QUESTIONS_MIDDLE = f"""## Questions
 
 `pyslide conventions` prints them too. 1 to 22 are those on which implementations disagree; 23 is a fault of the
-original program, and 24 a correction that sampled softmax methods make and the paper does not.
+original program, 24 a correction that sampled softmax methods make and the paper does not, and 25 what those methods
+usually do. *Chosen by* names the presets that have an answer, and what `pyslide train` does unless told otherwise.
 
 Every answer has a case worked by hand (`{BY_HAND}[FIELD-ANSWER]`).
-*Vectors* counts those of the conformance kit at which the answer gives something else than the paper's. How projections
-are drawn (question 2) is told by counting, with the operation `random_codes`.
+*Vectors* counts those of the conformance kit at which the answer gives something else than the paper's.
 """
-ANSWERS_HEAD = ["| answer | meaning | | vectors |", "|---|---|---|---|"]
+ANSWERS_HEAD = ["| answer | meaning | chosen by | vectors |", "|---|---|---|---|"]
 
 
 def questions_page() -> str:

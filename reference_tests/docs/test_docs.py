@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from pyslide.cli import main
+from pyslide.conventions import PAPER
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -225,6 +226,22 @@ def test_the_questions_are_all_there():
         for answer in question.answers:
             assert f'{question.field}="{answer}"' in page
     assert page.count("| PAPER") == len(generated_pages.QUESTIONS)
+    assert f"{len(generated_pages.QUESTIONS)} what" in generated_pages.QUESTIONS_MIDDLE, "the last one is explained"
+
+
+def test_answers_have_vectors_or_a_reason():
+    other = {
+        (question.field, answer)
+        for question in generated_pages.QUESTIONS
+        for answer in question.answers
+        if answer != getattr(PAPER, question.field)
+    }
+    assert other - set(generated_pages.telling_vectors()) == set(generated_pages.NO_TELLING_VECTOR)
+
+
+def test_the_defaults_are_marked_where_they_differ_from_the_paper():
+    (line,) = (line for line in generated_pages.questions_page().splitlines() if '"inverse_probability"' in line)
+    assert "| pyslide's defaults |" in line
 
 
 def test_the_equations_lead_to_vectors_and_witnesses():
