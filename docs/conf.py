@@ -76,9 +76,10 @@ def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list
 
 
 def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
-    """Leave out names of types, and what scikit-learn adds to every estimator."""
+    """Leave out names of types, what scikit-learn adds to every estimator, and "Alias for field number 0"."""
     added = name.startswith("set_") and name.endswith("_request")
-    return True if added or hasattr(value, "__origin__") else None
+    alias = (getattr(value, "__doc__", None) or "").startswith("Alias for field number")
+    return True if added or alias or hasattr(value, "__origin__") else None
 
 
 def setup(app: Any) -> None:

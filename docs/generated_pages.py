@@ -251,14 +251,59 @@ def listing(parent: str, names: Sequence[str]) -> str:
     return f"\n{table}\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n"
 
 
+API_HEAD = """# API reference
+
+## pyslide
+
+What `import pyslide` gives, in the order in which data flows:
+"""
+
+
+def constants(module: str) -> dict[str, str]:
+    """Return the documented constants of a module in its order, with what they are; names of types are left out."""
+    from sphinx.pycode import ModuleAnalyzer  # there when the site is built; the other pages do without it
+
+    values = vars(importlib.import_module(module))
+    documented = ModuleAnalyzer.for_module(module).find_attr_docs()
+    named = {name: lines[0] for (owner, name), lines in documented.items() if not owner and name[0] != "_"}
+    return {name: line for name, line in named.items() if not hasattr(values[name], "__origin__")}
+
+
+def public_names() -> list[str]:
+    """Return the public names of the package itself, in the order in which its docstring has them."""
+    return [name for name in re.findall(r"`(\w+)`", pyslide.__doc__ or "") if name in pyslide.__all__]
+
+
+def public_row(name: str) -> str:
+    """Return the line of the table for a public name of the package, with a link to where it is defined."""
+    value = getattr(pyslide, name)
+    if hasattr(value, "__qualname__"):
+        module, line = value.__module__, (inspect.getdoc(value) or "").partition("\n")[0]
+    else:  # the constants are those of the conventions
+        module, line = Question.__module__, constants(Question.__module__)[name]
+    return f"| {{py:obj}}`{name} <{module}.{name}>` | {line} |"
+
+
+def api_page(names: Sequence[str]) -> str:
+    """Return the page that leads to all others: the package's own names, then its modules."""
+    table = "\n".join(["| name | |", "|---|---|", *(public_row(name) for name in public_names())])
+    return f"{API_HEAD}\n{table}\n\n## Modules\n{listing('pyslide', names)}"
+
+
+def module_page(name: str, names: Sequence[str]) -> str:
+    """Return the page of a module: its classes and functions, then its constants; each stands where it is defined."""
+    found = constants(name)
+    lines = [f".. automodule:: {name}", "   :members:", "   :ignore-module-all:"]
+    lines += [f"   :exclude-members: {', '.join(found)}"] if found else []
+    lines += [f"\n.. autodata:: {name}.{word}" for word in found]
+    body = "\n".join(lines)
+    return f"# {name}\n\n```{{eval-rst}}\n{body}\n```\n{listing(name, names)}"
+
+
 def api_pages() -> dict[str, str]:
-    """Return a page for every module of the package, by its name; a function stands where it is defined only."""
+    """Return a page for every module of the package, by its name, and the one that leads to them."""
     names = api_modules()
-    pages = {"api": f"# API reference\n{listing('pyslide', names)}"}
-    for name in names:
-        body = f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :ignore-module-all:\n```\n"
-        pages[f"api-{name}"] = f"# {name}\n\n{body}{listing(name, names)}"
-    return pages
+    return {"api": api_page(names)} | {f"api-{name}": module_page(name, names) for name in names}
 
 
 def write_pages(folder: Path) -> None:

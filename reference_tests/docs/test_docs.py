@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+import pyslide
 from pyslide.cli import main
 from pyslide.conventions import PAPER
 
@@ -227,6 +228,11 @@ def test_the_questions_are_all_there():
             assert f'{question.field}="{answer}"' in page
     assert page.count("| PAPER") == len(generated_pages.QUESTIONS)
     assert f"{len(generated_pages.QUESTIONS)} what" in generated_pages.QUESTIONS_MIDDLE, "the last one is explained"
+
+
+def test_the_packages_docstring_has_all_public_names():
+    """Each once: the API reference starts with them."""
+    assert sorted(generated_pages.public_names()) == sorted(pyslide.__all__)
 
 
 def test_answers_have_vectors_or_a_reason():
