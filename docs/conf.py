@@ -24,7 +24,12 @@ myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
 html_title = "pyslide"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "navbar_center": []}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "navbar_center": [],
+    "secondary_sidebar_items": {"annotated": [], "**": ["page-toc"]},  # its functions need the room
+}
 html_sidebars = {"**": ["all-pages.html"]}
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]

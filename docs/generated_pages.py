@@ -197,9 +197,41 @@ def vectors_cells() -> dict[str, str]:
 
 EQUATIONS_HEAD = """# Equation, function, vector, test
 
-Every function of the spec, what its docstring (or its module's) cites, the operations of the conformance kit whose
-vectors run it, with their numbers, and the test that is its witness. A test fails if a place is empty.
+Every function of the spec with its place in the [annotated algorithm](../annotated.md), what its docstring (or its
+module's) cites, the operations of the conformance kit whose vectors run it, with their numbers, and the test that is
+its witness. A test fails if a place is empty.
 """
+INCLUDED = re.compile(
+    r"^(?P<level>#+) (?P<heading>.+)$|^```\{literalinclude\} \.\./pyslide/(?P<file>\S+)\.py\n:pyobject: (?P<object>\w+)",
+    re.MULTILINE,
+)
+"""A heading of the annotated algorithm, or a function that it shows."""
+
+
+def annotated_sections() -> dict[str, str]:
+    """Return the headings of the annotated algorithm under which functions stand, and rooms by where they begin."""
+    found: dict[str, str] = {}
+    chapter = section = ""
+    for match in INCLUDED.finditer((ROOT / "docs" / "annotated.md").read_text(encoding="utf-8")):
+        if match["heading"]:
+            section = match["heading"]
+            chapter = section if len(match["level"]) <= 2 else chapter
+        else:
+            module = match["file"].replace("/", ".")
+            found[f"{module}.{match['object']}"] = section
+            found.setdefault(".".join(module.split(".")[:2]), chapter)
+    return found
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor of a heading, as MyST makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def annotated_link(name: str, sections: dict[str, str]) -> str:
+    """Return a link to where a function is shown, or to where its room begins."""
+    heading = sections[name] if name in sections else sections[".".join(name.split(".")[:2])]
+    return f"[{heading}](../annotated.md#{anchor(heading)})"
 
 
 def station(name: str) -> int:
@@ -212,12 +244,13 @@ def station(name: str) -> int:
 def equations_page() -> str:
     """Return the page that leads from the paper to functions, vectors and tests."""
     registry = json.loads((ROOT / "reference_tests" / "evidence" / "registry.json").read_text(encoding="utf-8"))
-    vectors = vectors_cells()
-    lines = [EQUATIONS_HEAD, "| function | cites | vectors | witness |", "|---|---|---|---|"]
+    vectors, sections = vectors_cells(), annotated_sections()
+    lines = [EQUATIONS_HEAD, "| function | annotated | cites | vectors | witness |", "|---|---|---|---|---|"]
     for name, function in sorted(spec_functions(), key=lambda pair: station(pair[0])):
         witness = registry.get(name, {}).get("witness", "").removeprefix("reference_tests/")
         cited = "; ".join(citations(function))
-        lines.append(f"| `{name}` | {cited} | {vectors.get(name, '')} | `{witness}` |")
+        linked = f"{{py:obj}}`{name} <pyslide.{name}>` | {annotated_link(name, sections)}"
+        lines.append(f"| {linked} | {cited} | {vectors.get(name, '')} | `{witness}` |")
     return "\n".join(lines) + "\n"
 
 

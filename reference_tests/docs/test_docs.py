@@ -56,8 +56,8 @@ PICTURES = ("selection", "lit_up", "table")
 """Drawn when the site is built."""
 
 
-STATIONS = ["vectors", "hashing", "keys", "tables", "network", "sampling", "forward", "loss", "backward", "optimizer",
-            "schedule", "step", "inference"]  # fmt: skip
+STATIONS = ["vectors", "hashing", "keys", "tables", "network", "sampling", "candidates", "forward", "loss", "backward",
+            "optimizer", "schedule", "step", "inference"]  # fmt: skip
 """The rooms of the spec as data flows through them."""
 
 
@@ -251,9 +251,11 @@ def test_the_defaults_are_marked_where_they_differ_from_the_paper():
 
 
 def test_the_equations_lead_to_vectors_and_witnesses():
-    rows = [row.split(" | ") for row in generated_pages.equations_page().splitlines() if row.startswith("| `")]
+    rows = [row.split(" | ") for row in generated_pages.equations_page().splitlines() if row.startswith("| {py:obj}`")]
     assert len(rows) == len(list(generated_pages.spec_functions()))
-    for function, cited, vectors, witness in rows:
+    places = anchors(DOCS / "annotated.md")
+    for function, annotated, cited, vectors, witness in rows:
+        assert re.fullmatch(r"\[[^\]]+\]\(\.\./annotated\.md#(.+)\)", annotated)[1] in places, function
         assert cited.strip(), function
         assert vectors.strip(), f"{function}: no vector runs it, and NO_VECTOR does not say why"
         assert is_a_test(witness.strip(" |`")), witness
