@@ -202,7 +202,8 @@ module's) cites, the operations of the conformance kit whose vectors run it, wit
 its witness. A test fails if a place is empty.
 """
 INCLUDED = re.compile(
-    r"^(?P<level>#+) (?P<heading>.+)$|^```\{literalinclude\} \.\./pyslide/(?P<file>\S+)\.py\n:pyobject: (?P<object>\w+)",
+    r"^(?P<level>#+) (?P<heading>.+)$"
+    r"|^```\{literalinclude\} \.\./pyslide/(?P<file>\S+)\.py\n:pyobject: (?P<object>\w+)",
     re.MULTILINE,
 )
 """A heading of the annotated algorithm, or a function that it shows."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 import pyslide
-from pyslide.cli import main
+from pyslide.cli import build_parser, main
 from pyslide.conventions import PAPER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,6 +177,13 @@ def test_every_command_runs(page, tmp_path, monkeypatch):
                 printed += run(line)
         if printed and block.printed is not None:
             assert printed == block.printed
+
+
+def test_five_minutes_names_every_command():
+    (commands,) = (action for action in build_parser()._actions if action.dest != "help" and action.choices)
+    page = (DOCS / "start.md").read_text(encoding="utf-8")
+    named = [word for row in re.findall(r"^\| (`.*`) \|", page, re.MULTILINE) for word in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(commands.choices)
 
 
 def test_every_exemption_is_of_a_command_that_is_there():
