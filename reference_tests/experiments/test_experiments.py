@@ -496,6 +496,16 @@ def test_counts_agree_with_theory(data):
         assert module.pooled([off])[0]["tail"] < 1e-6  # counts as many as these notice half the probability
 
 
+def test_pairs_are_told_from_unlike_to_alike(data):
+    cells = [{**cell, "draws": 2} for cell in collision_laws.cells(SMALL, data)]
+    lines = collision_laws.table([row for cell in cells for row in collision_laws.measure(data, **cell)]).lines
+    assert list(dict.fromkeys(line[0] for line in lines)) == list(collision_laws.LAWS)
+    for family in collision_laws.LAWS:
+        theory = [float(line[1]) for line in lines if line[0] == family]
+        assert len(theory) == len(collision_laws.MIXTURES)
+        assert theory == sorted(theory)
+
+
 def test_the_first_tables_of_a_sample():
     buckets = Buckets(np.array([[2, 0, 1, 3]]), np.array([4, 5, 6, 7, 8, 9]))
     for read, members in ((1, [4, 5]), (2, [4, 5]), (3, [4, 5, 6])):
