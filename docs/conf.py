@@ -28,7 +28,7 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "navbar_center": [],
-    "secondary_sidebar_items": {"annotated": [], "**": ["page-toc"]},  # its functions need the room
+    "secondary_sidebar_items": {"**": ["page-toc"], "annotated": []},  # the last that fits; functions need the room
 }
 html_sidebars = {"**": ["all-pages.html"]}
 html_static_path = ["_static"]

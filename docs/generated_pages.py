@@ -293,6 +293,10 @@ What `import pyslide` gives, in the order in which data flows:
 """
 
 
+LONGEST_VALUE = 80
+"""Characters of a constant's value up to which it is shown."""
+
+
 def constants(module: str) -> dict[str, str]:
     """Return the documented constants of a module in its order, with what they are; names of types are left out."""
     from sphinx.pycode import ModuleAnalyzer  # there when the site is built; the other pages do without it
@@ -329,7 +333,10 @@ def module_page(name: str, names: Sequence[str]) -> str:
     found = constants(name)
     lines = [f".. automodule:: {name}", "   :members:", "   :ignore-module-all:"]
     lines += [f"   :exclude-members: {', '.join(found)}"] if found else []
-    lines += [f"\n.. autodata:: {name}.{word}" for word in found]
+    for word in found:
+        lines.append(f"\n.. autodata:: {name}.{word}")
+        if len(repr(getattr(importlib.import_module(name), word))) > LONGEST_VALUE:
+            lines.append("   :no-value:")
     body = "\n".join(lines)
     return f"# {name}\n\n```{{eval-rst}}\n{body}\n```\n{listing(name, names)}"
 
