@@ -9,19 +9,23 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 import pyslide
 from pyslide.cli import build_parser, main
 from pyslide.conventions import PAPER
+from pyslide.data import planted_dataset, write_extreme
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")])
+PAGES = sorted([*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "datasets/README.md")), *DOCS.glob("*.md")])
+"""All that is prose and has blocks."""
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
 sys.path.insert(0, str(DOCS))
 
@@ -44,8 +48,8 @@ ELSEWHERE = {
     "python -m pip install --quiet '.[docs]'": "the project's checks build the site",
 }
 """Commands that are not run here, by how they begin, and where they are or why they are not."""
-OTHER_LANGUAGES = {"", "text", "json"}
-"""Blocks that are no commands: what an experiment printed, outputs that are compared (``text``), and files."""
+OTHER_LANGUAGES = {"text", "json"}
+"""Blocks that are no commands: outputs that are compared (``text``), and files."""
 TIMED = {
     "method                P@1 %  P@3 %  P@5 %  active %  steps  seconds": ("README.md", "train --compare full"),
 }
@@ -59,6 +63,11 @@ PICTURES = ("selection", "lit_up", "table")
 STATIONS = ["vectors", "hashing", "keys", "tables", "network", "sampling", "candidates", "forward", "loss", "backward",
             "optimizer", "schedule", "step", "inference"]  # fmt: skip
 """The rooms of the spec as data flows through them."""
+
+
+def name_of(page):
+    """Return a page's path in the repository."""
+    return page.relative_to(ROOT).as_posix()
 
 
 class Block(NamedTuple):
@@ -99,9 +108,12 @@ def prints(call):
 WITH_PYTHON = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
 
 
-@pytest.mark.parametrize("page", [page for page in WITH_PYTHON if page.name != TUTORIAL], ids=lambda page: page.name)
-def test_every_block_of_python_runs_and_prints_what_follows(page):
-    """Later blocks use names of earlier ones."""
+@pytest.mark.parametrize("page", [page for page in WITH_PYTHON if page.name != TUTORIAL], ids=name_of)
+def test_every_block_of_python_runs_and_prints_what_follows(page, tmp_path, monkeypatch):
+    """Later blocks use names of earlier ones; ``train.txt`` is a file of the reader's own."""
+    monkeypatch.chdir(tmp_path)
+    data = planted_dataset(5, 6, 4, np.random.default_rng(0), nonzeros_per_row=2, labels_per_row=1)
+    write_extreme("train.txt", data.features, data.labels)
     names = {"__name__": "page"}
     for block in blocks(page):
         if block.language == "python":
@@ -111,17 +123,32 @@ def test_every_block_of_python_runs_and_prints_what_follows(page):
 
 
 def test_the_pages_with_python():
-    named = {"README.md", "start.md", "annotated.md", "choosing.md", TUTORIAL}
-    assert {page.name for page in WITH_PYTHON} >= named
+    named = {"README.md", "datasets/README.md", "docs/start.md", "docs/annotated.md", "docs/choosing.md"}
+    assert {name_of(page) for page in WITH_PYTHON} >= named | {f"docs/{TUTORIAL}"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_has_a_known_language(page):
     assert {block.language for block in blocks(page)} <= {"python", "sh"} | OTHER_LANGUAGES
 
 
 def is_elsewhere(line):
     return any(line.startswith(start) for start in ELSEWHERE)
+
+
+@cache
+def described():
+    """Return what the script that made the shipped data set prints of it."""
+    script = [sys.executable, str(ROOT / "datasets" / "build_standard_library.py"), "--describe"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(script, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_figures_of_the_shipped_data_set_are_printed():
+    page = (ROOT / "datasets" / "README.md").read_text(encoding="utf-8")
+    lines = [line for line in described().splitlines() if line]
+    assert len(lines) == 7
+    assert all(line in page for line in lines)
 
 
 def is_run(block):
@@ -131,14 +158,14 @@ def is_run(block):
     return block.language == "python"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != TUTORIAL], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != TUTORIAL], ids=name_of)
 def test_every_output_is_compared(page):
     """With the block before it, or because it stands in the tutorial, whose outputs are, or but for its numbers."""
     found = blocks(page)
     tutorial = (DOCS / TUTORIAL).read_text(encoding="utf-8")
     compared = [block.printed for block in found if block.printed is not None and is_run(block)]
     for block in found:
-        if block.language == "text" and block.body.partition("\n")[0] not in TIMED:
+        if block.language == "text" and block.body.partition("\n")[0] not in TIMED and block.body not in described():
             assert block.body in compared or block.body in tutorial, block.body
 
 
@@ -150,7 +177,7 @@ def without_numbers(text):
 def test_outputs_with_seconds_look_like_what_is_printed(first_line):
     """After one step: the same lines with other numbers."""
     name, command = TIMED[first_line]
-    (page,) = (page for page in PAGES if page.name == name)
+    (page,) = (page for page in PAGES if name_of(page) == name)
     (shown,) = (block.body for block in blocks(page) if block.body.startswith(first_line))
     assert command in page.read_text(encoding="utf-8")
     assert without_numbers(run(f"pyslide {command} --steps 1 --quiet")) == without_numbers(shown)
@@ -166,7 +193,7 @@ def run(line):
     return printed
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_command_runs(page, tmp_path, monkeypatch):
     """All of ours; what they print is compared where the page shows it."""
     monkeypatch.chdir(tmp_path)
@@ -305,7 +332,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_between_files_lead_somewhere(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     formats = [f"format-{path.stem.lower()}" for path in (ROOT / "reference_tests" / "formats").glob("*.md")]
