@@ -40,6 +40,9 @@ ELSEWHERE = {
     ". .venv/bin/activate": "for the reader's own shell",
     "pyslide verify --python my_slide:Mine": "run by test_conformance_tutorial.py",
     "pytest -p pyslide.conformance.pytest_plugin": "run by test_conformance_plugin.py",
+    "python -m pytest": "the tests themselves",
+    "ruff check": "the project's checks run it",
+    "sphinx-build": "the project's checks build the site",
     "python -m reference_tests.": "the project's checks run them; minutes to hours",
     "pyslide experiment time-to-accuracy --quick": "about a minute; experiments are run by reference_tests/experiments",
     "pyslide experiment sampled-softmax --train": "for files of the reader's own",
@@ -337,7 +340,8 @@ def test_links_between_files_lead_somewhere(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     formats = [f"format-{path.stem.lower()}" for path in (ROOT / "reference_tests" / "formats").glob("*.md")]
     examples = [f"example-{path.stem}" for path in EXAMPLES]
-    pages = [*formats, *examples, "questions", "equations", "examples", "api"]
+    modules = [f"api-{name}" for name in generated_pages.api_modules()]
+    pages = [*formats, *examples, *modules, "questions", "equations", "examples", "api"]
     made = {f"generated/{name}.md" for name in pages} | {f"generated/{name}.svg" for name in PICTURES}
     for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text):
         if target.startswith("http") or target in made:
