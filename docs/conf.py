@@ -24,7 +24,12 @@ myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "pydata_sphinx_theme"
 html_title = "pyslide"
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": True, "navbar_center": []}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "navbar_center": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "annotated": []},  # the last that fits; functions need the room
+}
 html_sidebars = {"**": ["all-pages.html"]}
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
@@ -76,9 +81,10 @@ def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list
 
 
 def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
-    """Leave out names of types, and what scikit-learn adds to every estimator."""
+    """Leave out names of types, what scikit-learn adds to every estimator, and "Alias for field number 0"."""
     added = name.startswith("set_") and name.endswith("_request")
-    return True if added or hasattr(value, "__origin__") else None
+    alias = (getattr(value, "__doc__", None) or "").startswith("Alias for field number")
+    return True if added or alias or hasattr(value, "__origin__") else None
 
 
 def setup(app: Any) -> None:

@@ -23,6 +23,7 @@ import pyslide.spec
 from pyslide.conformance.cases import all_cases
 from pyslide.conformance.vectors import outcome, single_answers
 from pyslide.conventions import ORIGINAL_CPP, PAPER, QUESTIONS, Question
+from pyslide.defaults import CONVENTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 CITED = re.compile(
@@ -45,6 +46,17 @@ NO_VECTOR = {
     "spec.vectors.append_coordinate": "no vector hashes biases (question 19)",
 }
 """Functions of the spec that no vector runs, and why."""
+NO_TELLING_VECTOR = {
+    ("projection", "signs_with_replacement"): "projections are inputs; told by counting, `random_codes`",
+    ("projection", "dense_signs"): "projections are inputs; told by counting, `random_codes`",
+    ("projection", "gaussian"): "projections are inputs; told by counting, `random_codes`",
+    ("empty_bin", "maximum_is_zero"): "none: the paper's answer to question 7 leaves no zeros to be the largest",
+    ("bias_hashing", "hashed"): "none: no vector hashes biases",
+    ("inference", "sampled"): "none: inference is no operation of the kit",
+    ("rebuild", "new_functions"): "none: functions are inputs, whoever drew them",
+    ("padding_draws", "shared_by_batch"): "none: draws are inputs, sample by sample",
+}
+"""Answers other than the paper's that no vector tells from it, and why."""
 BY_HAND = "spec/test_spec_conventions.py::test_each_answer_by_hand"
 """The test that has a case worked by hand for every answer to every question."""
 
@@ -68,9 +80,12 @@ def telling_vectors() -> dict[tuple[str, str], list[str]]:
 
 def answer_line(question: Question, answer: str, vectors: Sequence[str]) -> str:
     """Return an answer's line of the table."""
-    presets = (("PAPER", PAPER), ("ORIGINAL_CPP", ORIGINAL_CPP))
-    whose = ", ".join(name for name, preset in presets if getattr(preset, question.field) == answer)
-    told = f"{len(vectors)}, such as `{vectors[0]}`" if vectors else ""
+    presets = (("PAPER", PAPER), ("ORIGINAL_CPP", ORIGINAL_CPP), ("pyslide's defaults", CONVENTIONS))
+    whose = ", ".join(name for name, preset in presets if getattr(preset, question.field) == answer) or "-"
+    told = "the answer that vectors expect"
+    if getattr(PAPER, question.field) != answer:
+        reason = NO_TELLING_VECTOR.get((question.field, answer), "")
+        told = f"{len(vectors)}, such as `{vectors[0]}`" if vectors else reason
     return f"| `{question.field}=\"{answer}\"` | {question.answers[answer]} | {whose} | {told} |"
 
 
@@ -83,13 +98,13 @@ project's reading of the paper, and `ORIGINAL_CPP` what the released C++ program
 QUESTIONS_MIDDLE = f"""## Questions
 
 `pyslide conventions` prints them too. 1 to 22 are those on which implementations disagree; 23 is a fault of the
-original program, and 24 a correction that sampled softmax methods make and the paper does not.
+original program, 24 a correction that sampled softmax methods make and the paper does not, and 25 what those methods
+usually do. *Chosen by* names the presets that have an answer, and what `pyslide train` does unless told otherwise.
 
 Every answer has a case worked by hand (`{BY_HAND}[FIELD-ANSWER]`).
-*Vectors* counts those of the conformance kit at which the answer gives something else than the paper's. How projections
-are drawn (question 2) is told by counting, with the operation `random_codes`.
+*Vectors* counts those of the conformance kit at which the answer gives something else than the paper's.
 """
-ANSWERS_HEAD = ["| answer | meaning | | vectors |", "|---|---|---|---|"]
+ANSWERS_HEAD = ["| answer | meaning | chosen by | vectors |", "|---|---|---|---|"]
 
 
 def questions_page() -> str:
@@ -182,9 +197,42 @@ def vectors_cells() -> dict[str, str]:
 
 EQUATIONS_HEAD = """# Equation, function, vector, test
 
-Every function of the spec, what its docstring (or its module's) cites, the operations of the conformance kit whose
-vectors run it, with their numbers, and the test that is its witness. A test fails if a place is empty.
+Every function of the spec with its place in the [annotated algorithm](../annotated.md), what its docstring (or its
+module's) cites, the operations of the conformance kit whose vectors run it, with their numbers, and the test that is
+its witness. A test fails if a place is empty.
 """
+INCLUDED = re.compile(
+    r"^(?P<level>#+) (?P<heading>.+)$"
+    r"|^```\{literalinclude\} \.\./pyslide/(?P<file>\S+)\.py\n:pyobject: (?P<object>\w+)",
+    re.MULTILINE,
+)
+"""A heading of the annotated algorithm, or a function that it shows."""
+
+
+def annotated_sections() -> dict[str, str]:
+    """Return the headings of the annotated algorithm under which functions stand, and rooms by where they begin."""
+    found: dict[str, str] = {}
+    chapter = section = ""
+    for match in INCLUDED.finditer((ROOT / "docs" / "annotated.md").read_text(encoding="utf-8")):
+        if match["heading"]:
+            section = match["heading"]
+            chapter = section if len(match["level"]) <= 2 else chapter
+        else:
+            module = match["file"].replace("/", ".")
+            found[f"{module}.{match['object']}"] = section
+            found.setdefault(".".join(module.split(".")[:2]), chapter)
+    return found
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor of a heading, as MyST makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def annotated_link(name: str, sections: dict[str, str]) -> str:
+    """Return a link to where a function is shown, or to where its room begins."""
+    heading = sections[name] if name in sections else sections[".".join(name.split(".")[:2])]
+    return f"[{heading}](../annotated.md#{anchor(heading)})"
 
 
 def station(name: str) -> int:
@@ -197,12 +245,13 @@ def station(name: str) -> int:
 def equations_page() -> str:
     """Return the page that leads from the paper to functions, vectors and tests."""
     registry = json.loads((ROOT / "reference_tests" / "evidence" / "registry.json").read_text(encoding="utf-8"))
-    vectors = vectors_cells()
-    lines = [EQUATIONS_HEAD, "| function | cites | vectors | witness |", "|---|---|---|---|"]
+    vectors, sections = vectors_cells(), annotated_sections()
+    lines = [EQUATIONS_HEAD, "| function | annotated | cites | vectors | witness |", "|---|---|---|---|---|"]
     for name, function in sorted(spec_functions(), key=lambda pair: station(pair[0])):
         witness = registry.get(name, {}).get("witness", "").removeprefix("reference_tests/")
         cited = "; ".join(citations(function))
-        lines.append(f"| `{name}` | {cited} | {vectors.get(name, '')} | `{witness}` |")
+        linked = f"{{py:obj}}`{name} <pyslide.{name}>` | {annotated_link(name, sections)}"
+        lines.append(f"| {linked} | {cited} | {vectors.get(name, '')} | `{witness}` |")
     return "\n".join(lines) + "\n"
 
 
@@ -236,14 +285,66 @@ def listing(parent: str, names: Sequence[str]) -> str:
     return f"\n{table}\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n"
 
 
+API_HEAD = """# API reference
+
+## pyslide
+
+What `import pyslide` gives, in the order in which data flows:
+"""
+
+
+LONGEST_VALUE = 80
+"""Characters of a constant's value up to which it is shown."""
+
+
+def constants(module: str) -> dict[str, str]:
+    """Return the documented constants of a module in its order, with what they are; names of types are left out."""
+    from sphinx.pycode import ModuleAnalyzer  # there when the site is built; the other pages do without it
+
+    values = vars(importlib.import_module(module))
+    documented = ModuleAnalyzer.for_module(module).find_attr_docs()
+    named = {name: lines[0] for (owner, name), lines in documented.items() if not owner and name[0] != "_"}
+    return {name: line for name, line in named.items() if not hasattr(values[name], "__origin__")}
+
+
+def public_names() -> list[str]:
+    """Return the public names of the package itself, in the order in which its docstring has them."""
+    return [name for name in re.findall(r"`(\w+)`", pyslide.__doc__ or "") if name in pyslide.__all__]
+
+
+def public_row(name: str) -> str:
+    """Return the line of the table for a public name of the package, with a link to where it is defined."""
+    value = getattr(pyslide, name)
+    if hasattr(value, "__qualname__"):
+        module, line = value.__module__, (inspect.getdoc(value) or "").partition("\n")[0]
+    else:  # the constants are those of the conventions
+        module, line = Question.__module__, constants(Question.__module__)[name]
+    return f"| {{py:obj}}`{name} <{module}.{name}>` | {line} |"
+
+
+def api_page(names: Sequence[str]) -> str:
+    """Return the page that leads to all others: the package's own names, then its modules."""
+    table = "\n".join(["| name | |", "|---|---|", *(public_row(name) for name in public_names())])
+    return f"{API_HEAD}\n{table}\n\n## Modules\n{listing('pyslide', names)}"
+
+
+def module_page(name: str, names: Sequence[str]) -> str:
+    """Return the page of a module: its classes and functions, then its constants; each stands where it is defined."""
+    found = constants(name)
+    lines = [f".. automodule:: {name}", "   :members:", "   :ignore-module-all:"]
+    lines += [f"   :exclude-members: {', '.join(found)}"] if found else []
+    for word in found:
+        lines.append(f"\n.. autodata:: {name}.{word}")
+        if len(repr(getattr(importlib.import_module(name), word))) > LONGEST_VALUE:
+            lines.append("   :no-value:")
+    body = "\n".join(lines)
+    return f"# {name}\n\n```{{eval-rst}}\n{body}\n```\n{listing(name, names)}"
+
+
 def api_pages() -> dict[str, str]:
-    """Return a page for every module of the package, by its name; a function stands where it is defined only."""
+    """Return a page for every module of the package, by its name, and the one that leads to them."""
     names = api_modules()
-    pages = {"api": f"# API reference\n{listing('pyslide', names)}"}
-    for name in names:
-        body = f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :ignore-module-all:\n```\n"
-        pages[f"api-{name}"] = f"# {name}\n\n{body}{listing(name, names)}"
-    return pages
+    return {"api": api_page(names)} | {f"api-{name}": module_page(name, names) for name in names}
 
 
 def write_pages(folder: Path) -> None:

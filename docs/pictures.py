@@ -40,16 +40,22 @@ def new_axes(width: float = 6.0, height: float = 3.6) -> tuple[pyplot.Figure, py
 
 
 def selection(folder: Path) -> None:
-    """Draw how likely a neuron is found, by its angle to the input, for several K and thresholds."""
-    figure, axes = new_axes()
+    """Draw how likely a neuron is found, by its angle to the input: K, L and the threshold m, one moved at a time."""
+    figure, panels = pyplot.subplots(1, 3, figsize=(9.0, 3.4), sharey=True, layout="constrained")
     angles = np.linspace(0, 120, 121)
     collision = theory.simhash_collision_probability(np.cos(np.radians(angles)))
     for digits in (3, 6, 9):
-        axes.plot(angles, theory.union_inclusion(collision, digits, 50), label=f"any table, K={digits}")
-    twice = theory.hard_threshold_inclusion(collision, 6, 50, 2)
-    axes.plot(angles, twice, "--", label="two tables or more, K=6")
-    axes.set(xlabel="angle between neuron and input, degrees", ylabel="probability to be found", title="SimHash, L=50")
-    axes.legend()
+        panels[0].plot(angles, theory.union_inclusion(collision, digits, 50), label=f"K={digits}")
+    for tables in (10, 50, 200):
+        panels[1].plot(angles, theory.union_inclusion(collision, 6, tables), label=f"L={tables}")
+    for threshold in (1, 2, 5):
+        panels[2].plot(angles, theory.hard_threshold_inclusion(collision, 6, 50, threshold), label=f"m={threshold}")
+    titles = ("codes a key (L=50, m=1)", "tables (K=6, m=1)", "tables it must be in (K=6, L=50)")
+    for axes, title in zip(panels, titles, strict=True):
+        axes.set_title(title, fontsize="medium")
+        axes.legend()
+    panels[0].set(ylabel="probability to be found")
+    panels[1].set(xlabel="angle between neuron and input, degrees")
     figure.savefig(folder / "selection.svg")
 
 
@@ -70,7 +76,7 @@ def lit_up(folder: Path) -> None:
     dots = axes.scatter(*weights[neurons].T, s=18, c=found, cmap="cool", label="found")
     axes.annotate("", xy=tuple(query), xytext=(0, 0), arrowprops={"arrowstyle": "->", "lw": 2, "color": "tab:red"})
     axes.set(title=f"Which of {NEURONS} neurons an input finds (arrow)", aspect="equal")
-    figure.colorbar(dots, ax=axes, label=f"in how many of {TABLES} tables")
+    figure.colorbar(dots, ax=axes, label=f"in how many of {TABLES} tables", shrink=0.85)
     figure.savefig(folder / "lit_up.svg")
     loads(folder, [len(bucket.members) for bucket in layer.tables.tables[0].values()])
 

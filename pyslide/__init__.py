@@ -5,12 +5,13 @@ neurons, found in hash tables.  The public names, in the order in which data flo
 
 - data: `Dataset`, `load`, `load_standard_library`, and more in `pyslide.data`
 - the choices: `Conventions` with the presets `PAPER` and `ORIGINAL_CPP`; `LayerSettings`, `Hashing`, `Sampling`,
-  `CandidateSampling`
+  `CandidateSampling`; and `QUESTIONS`, on which implementations disagree
 - the algorithm as a person reads it: `pyslide.spec`; the same for a batch: `pyslide.engine`
 - training: `TrainingSettings`, `Trainer`, `Optimizer`, `Schedule`
 - the same as a scikit-learn estimator: `SlideClassifier`
-- predictions and what they are worth: `exact_top_k`, `sampled_top_k`, and `pyslide.metrics`
+- predictions and what they are worth: `exact_top_k`, `sampled_top_k`, their `Ranking`, and `pyslide.metrics`
 - the laws that the random steps obey: `pyslide.theory`
+- what goes wrong, as one class: `PyslideError`
 """
 
 from __future__ import annotations

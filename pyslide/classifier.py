@@ -431,6 +431,10 @@ class SlideClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the softmax over all classes; a row sums to 1, multilabel or not.
 
+        Multilabel it is one distribution over the labels of a row, not for each label the probability that the row
+        has it: m labels that are equally sure get 1/m each.  Scikit-learn's one-against-the-rest classifiers return
+        the latter.
+
         Returns
         -------
         ndarray, shape (rows, n)

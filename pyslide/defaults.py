@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from pyslide.conventions import PAPER
 from pyslide.settings import Hashing, LayerSettings
+from pyslide.spec.optimizer import Optimizer
 from pyslide.spec.sampling import Sampling
+from pyslide.training import TrainingSettings
 
 EPOCHS = 10
 """On the shipped set the full softmax is past most of its gain then."""
@@ -49,3 +51,12 @@ def default_layers(labels: int, hidden: Sequence[int] = HIDDEN) -> tuple[LayerSe
     layers = [LayerSettings(neurons=neurons, initial_scale=INITIAL_SCALE) for neurons in hidden]
     output = LayerSettings(neurons=labels, initial_scale=INITIAL_SCALE, hashing=default_hashing(labels))
     return (*layers, output)
+
+
+def default_training(labels: int) -> TrainingSettings:
+    """Return what ``pyslide train`` trains with when no option is given, on one core.
+
+    `pyslide.TrainingSettings` by itself is the paper's: its conventions, and Adam's usual learning rate, 1e-3.
+    """
+    optimizer = Optimizer(learning_rate=LEARNING_RATE)
+    return TrainingSettings(layers=default_layers(labels), optimizer=optimizer, conventions=CONVENTIONS)

@@ -21,6 +21,9 @@ from pyslide.scikit_learn import DataConversionWarning
 Labels = Any
 """An array of one label a row, shape (rows,); or a CSR array, the indicator of several, shape (rows, classes)."""
 
+SEVERAL = "an indicator matrix for several, as sklearn.preprocessing.MultiLabelBinarizer makes it of lists of labels"
+"""What is expected of rows with any number of labels."""
+
 
 def is_multilabel(labels: Labels) -> bool:
     """Return whether rows may have any number of labels."""
@@ -39,7 +42,8 @@ def checked_labels(y: Any, rows: int) -> Labels:
     Raises
     ------
     InputTypeError
-        If labels are no classes: fractions, several classes in a column, or of a type without an order.
+        If labels are no classes: fractions, several classes in a column, lists of labels, or of a type without an
+        order.
     ShapeError, NonFiniteError
         If there is none for some row, or one is NaN or infinite.
     """
@@ -55,7 +59,7 @@ def _dense_labels(y: Any) -> Labels:
     try:
         labels = np.asarray(y)
     except ValueError as fault:  # rows of different lengths
-        raise InputTypeError(f"y: expected a label a row, or an indicator matrix: {fault}") from fault
+        raise InputTypeError(f"y: expected a label a row, or {SEVERAL}; got rows of different lengths") from fault
     if labels.ndim not in (1, 2):
         raise ShapeError(f"y should be a 1d array, or a 2d indicator matrix; got an array of shape {labels.shape}")
     if labels.ndim == 2 and labels.shape[1] != 1:
@@ -72,7 +76,7 @@ def _dense_labels(y: Any) -> Labels:
 
 def _indicator(y: Any) -> sparse.csr_array:
     if y.dtype.kind not in "biuf":
-        raise InputTypeError(f"Unknown label type: expected an indicator of zeros and ones, got {y.dtype}")
+        raise InputTypeError(f"Unknown label type: expected a label a row, or {SEVERAL}; got {y.dtype}")
     labels = sparse.csr_array(y, copy=True)
     labels.sum_duplicates()
     labels.eliminate_zeros()
@@ -80,7 +84,7 @@ def _indicator(y: Any) -> sparse.csr_array:
         other = labels.data[labels.data != 1][0]
         raise InputTypeError(
             f"Unknown label type: expected zeros and ones in a matrix of labels, got {other} (multiclass-multioutput "
-            "and continuous targets are not supported)"
+            f"and continuous targets are not supported); expected {SEVERAL}"
         )
     return labels
 
@@ -94,6 +98,8 @@ def _one_a_row(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
             raise NonFiniteError("Input y contains NaN or infinity; expected labels")
         if (labels != np.floor(labels)).any():
             raise InputTypeError(f"Unknown label type: continuous. Expected classes, got {labels[labels % 1 != 0][0]}")
+    if kind == "O" and any(isinstance(label, (list, tuple, set, frozenset)) for label in labels):
+        raise InputTypeError(f"Unknown label type: expected a label a row, or {SEVERAL}; got {labels[0]!r}")
     if kind == "O" and any(label is None or label != label for label in labels):
         raise NonFiniteError("Input y contains NaN or None; expected labels")
     return labels

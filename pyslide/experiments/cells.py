@@ -25,6 +25,7 @@ import pyslide
 from pyslide import __version__
 from pyslide.data.writing import written_aside
 from pyslide.experiments.experiment import Data, Experiment, Row, Settings
+from pyslide.experiments.machine import machine
 
 Identity = dict[str, Any]
 """What determines a cell, as plain values."""
@@ -74,7 +75,7 @@ def path_of(folder: Path, identity: Identity) -> Path:
 
 
 def environment() -> dict[str, Any]:
-    """Return with what is measured: versions, and the number of processors."""
+    """Return with what is measured: versions, the number of processors, which ones, and the BLAS with its threads."""
     return {
         "pyslide": __version__,
         "numpy": np.__version__,
@@ -82,6 +83,7 @@ def environment() -> dict[str, Any]:
         "joblib": joblib.__version__,
         "python": platform.python_version(),
         "processors": os.cpu_count(),
+        **machine(),
     }
 
 

@@ -117,7 +117,7 @@ def measure(data: Data, family: str, draws: int, seed: int) -> list[Row]:
 
 
 def pooled(rows: Sequence[Row]) -> list[Row]:
-    """Return the counts of all seeds together, with their exact two-sided tails."""
+    """Return the counts of all seeds together, with their exact two-sided tails; of each family by rising theory."""
     found: list[Row] = []
     for (family, pair), group in groups(rows, "family", "pair").items():
         equal, draws = int(column(group, "equal").sum()), int(column(group, "draws").sum())
@@ -128,11 +128,11 @@ def pooled(rows: Sequence[Row]) -> list[Row]:
             {"family": family, "pair": pair, "theory": exact, "equal": equal, "draws": draws,
              "frequency": equal / draws, "deviations": float(off), "tail": two_sided_tail(equal, draws, exact)}
         )  # fmt: skip
-    return found
+    return sorted(found, key=lambda row: (list(LAWS).index(row["family"]), row["theory"]))
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Return every pair."""
+    """Return every pair, from unlike to alike."""
     lines = [
         (row["family"], f"{row['theory']:.4f}", f"{row['frequency']:.4f}", f"{row['equal']} of {row['draws']}",
          f"{row['tail']:.2g}")
@@ -182,7 +182,7 @@ EXPERIMENT = Experiment(
     name="collision-laws",
     source="section 3.2",
     title="How often two vectors share a code, against the exact law of each family",
-    explanation="Pairs of vectors of rising similarity are hashed with functions drawn anew each time; of each draw "
+    explanation="Pairs of vectors, from unlike to alike, are hashed with functions drawn anew each time; of each draw "
     "the first code counts, so that counts are binomial. DWTA's law takes the hash that finds donors for ideal.",
     cells=cells,
     measure=measure,

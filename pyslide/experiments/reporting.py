@@ -11,6 +11,7 @@ from typing import Any
 
 from pyslide.data.writing import written_aside
 from pyslide.experiments.experiment import Choices, Data, Experiment, Row
+from pyslide.experiments.plotting import import_matplotlib
 
 
 def write_text(path: Path, text: str) -> None:
@@ -54,6 +55,21 @@ def data_line(data: Data) -> str:
     )
 
 
+QUICK = "**A quick run**: one seed, few steps, few values. It shows that everything works, and settles nothing."
+"""What a report of a quick run says below its title."""
+
+
+def environments_table(environments: Sequence[dict[str, Any]]) -> str:
+    """Return a table with a line for each environment; one that did not record something has a dash there."""
+    columns = list(dict.fromkeys(name for one in environments for name in one))
+    return markdown_table(columns, [[str(one.get(name, "-")) for name in columns] for one in environments])
+
+
+def pictures_lines(pictures: Sequence[Path]) -> list[str]:
+    """Return with what the pictures were drawn, if there are any."""
+    return [f"Pictures by matplotlib {import_matplotlib().__version__}."] if pictures else []
+
+
 def report(
     experiment: Experiment,
     choices: Choices,
@@ -68,6 +84,7 @@ def report(
     table = experiment.table(rows)
     parts = [
         f"# {experiment.name}",
+        *([QUICK] if choices.quick else []),
         f"{experiment.title}{source}. Made by `{command}`.",
         experiment.explanation,
         "## The paper, and what was measured here",
@@ -79,6 +96,7 @@ def report(
         markdown_table(("setting", "value"), settings_lines(experiment, choices)),
         data_line(data) if experiment.uses_data else "Data: none is used.",
         "## Measured with",
-        markdown_table(tuple(environments[0]), [tuple(str(value) for value in one.values()) for one in environments]),
+        environments_table(environments),
+        *pictures_lines(pictures),
     ]
     return "\n\n".join(parts) + "\n"

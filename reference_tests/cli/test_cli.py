@@ -7,9 +7,11 @@ import signal
 import numpy as np
 import pytest
 
-from pyslide.cli import main
+from pyslide.cli import build_parser, main
+from pyslide.cli.settings import settings_of
 from pyslide.conventions import QUESTIONS
 from pyslide.data import load, planted_dataset, write_extreme
+from pyslide.defaults import default_training
 
 SMALL = ["--hidden", "16", "-K", "2", "-L", "5", "--epochs", "2", "--quiet", "--threads", "1"]
 
@@ -30,6 +32,12 @@ def test_train_prints_a_table(run, files):
     assert lines[0].split() == ["method", "P@1", "%", "P@3", "%", "P@5", "%", "active", "%", "steps", "seconds"]
     assert lines[1].startswith("SLIDE")
     assert lines[2].startswith("most frequent labels")
+
+
+@pytest.mark.parametrize("labels", [30, 3731, 100_000])
+def test_python_trains_with_the_settings_of_the_command_line(labels):
+    options = build_parser().parse_args(["train", "--threads", "1"])
+    assert settings_of(options, labels) == default_training(labels)
 
 
 def test_compare_and_json(run, files):

@@ -9,17 +9,23 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
-from pyslide.cli import main
+import pyslide
+from pyslide.cli import build_parser, main
+from pyslide.conventions import PAPER
+from pyslide.data import planted_dataset, write_extreme
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")])
+PAGES = sorted([*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "datasets/README.md")), *DOCS.glob("*.md")])
+"""All that is prose and has blocks."""
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
 sys.path.insert(0, str(DOCS))
 
@@ -32,29 +38,39 @@ from reference_tests.mutants.catalogue import MUTANTS  # noqa: E402
 ELSEWHERE = {
     "python3 -m venv": "README's two commands, word for word; the project's checks run them",
     ". .venv/bin/activate": "for the reader's own shell",
-    "pyslide verify --adapter ./harness": "harnesses are run by reference_tests/conformance",
     "pyslide verify --python my_slide:Mine": "run by test_conformance_tutorial.py",
     "pytest -p pyslide.conformance.pytest_plugin": "run by test_conformance_plugin.py",
+    "python -m pytest": "the tests themselves",
+    "ruff check": "the project's checks run it",
+    "sphinx-build": "the project's checks build the site",
     "python -m reference_tests.": "the project's checks run them; minutes to hours",
     "pyslide experiment time-to-accuracy --quick": "about a minute; experiments are run by reference_tests/experiments",
     "pyslide experiment sampled-softmax --train": "for files of the reader's own",
     "pyslide experiment insertion-policies --synthetic": "experiments are run by reference_tests/experiments",
     ".ci/run": "the project's checks themselves",
-    "pip install '.[docs]'": "the project's checks build the site",
-    "sphinx-build": "the project's checks build the site",
+    "python -m pip install --quiet '.[docs]'": "the project's checks build the site",
 }
 """Commands that are not run here, by how they begin, and where they are or why they are not."""
-OTHER_LANGUAGES = {"", "text", "json"}
-"""Blocks that are no commands: what an experiment printed, outputs that are compared (``text``), and files."""
+OTHER_LANGUAGES = {"text", "json"}
+"""Blocks that are no commands: outputs that are compared (``text``), and files."""
+TIMED = {
+    "method                P@1 %  P@3 %  P@5 %  active %  steps  seconds": ("README.md", "train --compare full"),
+}
+"""Outputs with seconds, which nobody prints twice, by their first line: the page, and the command."""
 TUTORIAL = "test-your-implementation.md"
 """Its program is put to the kit, and its verdicts are compared, by test_conformance_tutorial.py."""
 PICTURES = ("selection", "lit_up", "table")
 """Drawn when the site is built."""
 
 
-STATIONS = ["vectors", "hashing", "keys", "tables", "network", "sampling", "forward", "loss", "backward", "optimizer",
-            "schedule", "step", "inference"]  # fmt: skip
+STATIONS = ["vectors", "hashing", "keys", "tables", "network", "sampling", "candidates", "forward", "loss", "backward",
+            "optimizer", "schedule", "step", "inference"]  # fmt: skip
 """The rooms of the spec as data flows through them."""
+
+
+def name_of(page):
+    """Return a page's path in the repository."""
+    return page.relative_to(ROOT).as_posix()
 
 
 class Block(NamedTuple):
@@ -95,9 +111,12 @@ def prints(call):
 WITH_PYTHON = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
 
 
-@pytest.mark.parametrize("page", [page for page in WITH_PYTHON if page.name != TUTORIAL], ids=lambda page: page.name)
-def test_every_block_of_python_runs_and_prints_what_follows(page):
-    """Later blocks use names of earlier ones."""
+@pytest.mark.parametrize("page", [page for page in WITH_PYTHON if page.name != TUTORIAL], ids=name_of)
+def test_every_block_of_python_runs_and_prints_what_follows(page, tmp_path, monkeypatch):
+    """Later blocks use names of earlier ones; ``train.txt`` is a file of the reader's own."""
+    monkeypatch.chdir(tmp_path)
+    data = planted_dataset(5, 6, 4, np.random.default_rng(0), nonzeros_per_row=2, labels_per_row=1)
+    write_extreme("train.txt", data.features, data.labels)
     names = {"__name__": "page"}
     for block in blocks(page):
         if block.language == "python":
@@ -107,28 +126,64 @@ def test_every_block_of_python_runs_and_prints_what_follows(page):
 
 
 def test_the_pages_with_python():
-    named = {"README.md", "start.md", "annotated.md", "choosing.md", TUTORIAL}
-    assert {page.name for page in WITH_PYTHON} >= named
+    named = {"README.md", "datasets/README.md", "docs/start.md", "docs/annotated.md", "docs/choosing.md"}
+    assert {name_of(page) for page in WITH_PYTHON} >= named | {f"docs/{TUTORIAL}"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_block_has_a_known_language(page):
     assert {block.language for block in blocks(page)} <= {"python", "sh"} | OTHER_LANGUAGES
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != TUTORIAL], ids=lambda page: page.name)
+def is_elsewhere(line):
+    return any(line.startswith(start) for start in ELSEWHERE)
+
+
+@cache
+def described():
+    """Return what the script that made the shipped data set prints of it."""
+    script = [sys.executable, str(ROOT / "datasets" / "build_standard_library.py"), "--describe"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(script, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_figures_of_the_shipped_data_set_are_printed():
+    page = (ROOT / "datasets" / "README.md").read_text(encoding="utf-8")
+    lines = [line for line in described().splitlines() if line]
+    assert len(lines) == 7
+    assert all(line in page for line in lines)
+
+
+def is_run(block):
+    """Return whether what a block prints is compared with what the page shows."""
+    if block.language == "sh":
+        return not all(is_elsewhere(line) for line in block.body.splitlines())
+    return block.language == "python"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != TUTORIAL], ids=name_of)
 def test_every_output_is_compared(page):
-    """With the block before it, or because it stands in the tutorial, whose outputs are."""
+    """With the block before it, or because it stands in the tutorial, whose outputs are, or but for its numbers."""
     found = blocks(page)
     tutorial = (DOCS / TUTORIAL).read_text(encoding="utf-8")
-    compared = [block.printed for block in found if block.language in ("python", "sh") and block.printed is not None]
+    compared = [block.printed for block in found if block.printed is not None and is_run(block)]
     for block in found:
-        if block.language == "text":
+        if block.language == "text" and block.body.partition("\n")[0] not in TIMED and block.body not in described():
             assert block.body in compared or block.body in tutorial, block.body
 
 
-def is_elsewhere(line):
-    return any(line.startswith(start) for start in ELSEWHERE)
+def without_numbers(text):
+    return [re.sub(r"\d[\d.]*", "0", line).split() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("first_line", TIMED)
+def test_outputs_with_seconds_look_like_what_is_printed(first_line):
+    """After one step: the same lines with other numbers."""
+    name, command = TIMED[first_line]
+    (page,) = (page for page in PAGES if name_of(page) == name)
+    (shown,) = (block.body for block in blocks(page) if block.body.startswith(first_line))
+    assert command in page.read_text(encoding="utf-8")
+    assert without_numbers(run(f"pyslide {command} --steps 1 --quiet")) == without_numbers(shown)
 
 
 def run(line):
@@ -141,7 +196,7 @@ def run(line):
     return printed
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_command_runs(page, tmp_path, monkeypatch):
     """All of ours; what they print is compared where the page shows it."""
     monkeypatch.chdir(tmp_path)
@@ -152,6 +207,13 @@ def test_every_command_runs(page, tmp_path, monkeypatch):
                 printed += run(line)
         if printed and block.printed is not None:
             assert printed == block.printed
+
+
+def test_five_minutes_names_every_command():
+    (commands,) = (action for action in build_parser()._actions if action.dest != "help" and action.choices)
+    page = (DOCS / "start.md").read_text(encoding="utf-8")
+    named = [word for row in re.findall(r"^\| (`.*`) \|", page, re.MULTILINE) for word in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(commands.choices)
 
 
 def test_every_exemption_is_of_a_command_that_is_there():
@@ -202,12 +264,35 @@ def test_the_questions_are_all_there():
         for answer in question.answers:
             assert f'{question.field}="{answer}"' in page
     assert page.count("| PAPER") == len(generated_pages.QUESTIONS)
+    assert f"{len(generated_pages.QUESTIONS)} what" in generated_pages.QUESTIONS_MIDDLE, "the last one is explained"
+
+
+def test_the_packages_docstring_has_all_public_names():
+    """Each once: the API reference starts with them."""
+    assert sorted(generated_pages.public_names()) == sorted(pyslide.__all__)
+
+
+def test_answers_have_vectors_or_a_reason():
+    other = {
+        (question.field, answer)
+        for question in generated_pages.QUESTIONS
+        for answer in question.answers
+        if answer != getattr(PAPER, question.field)
+    }
+    assert other - set(generated_pages.telling_vectors()) == set(generated_pages.NO_TELLING_VECTOR)
+
+
+def test_the_defaults_are_marked_where_they_differ_from_the_paper():
+    (line,) = (line for line in generated_pages.questions_page().splitlines() if '"inverse_probability"' in line)
+    assert "| pyslide's defaults |" in line
 
 
 def test_the_equations_lead_to_vectors_and_witnesses():
-    rows = [row.split(" | ") for row in generated_pages.equations_page().splitlines() if row.startswith("| `")]
+    rows = [row.split(" | ") for row in generated_pages.equations_page().splitlines() if row.startswith("| {py:obj}`")]
     assert len(rows) == len(list(generated_pages.spec_functions()))
-    for function, cited, vectors, witness in rows:
+    places = anchors(DOCS / "annotated.md")
+    for function, annotated, cited, vectors, witness in rows:
+        assert re.fullmatch(r"\[[^\]]+\]\(\.\./annotated\.md#(.+)\)", annotated)[1] in places, function
         assert cited.strip(), function
         assert vectors.strip(), f"{function}: no vector runs it, and NO_VECTOR does not say why"
         assert is_a_test(witness.strip(" |`")), witness
@@ -250,12 +335,13 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_between_files_lead_somewhere(page):
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     formats = [f"format-{path.stem.lower()}" for path in (ROOT / "reference_tests" / "formats").glob("*.md")]
     examples = [f"example-{path.stem}" for path in EXAMPLES]
-    pages = [*formats, *examples, "questions", "equations", "examples", "api"]
+    modules = [f"api-{name}" for name in generated_pages.api_modules()]
+    pages = [*formats, *examples, *modules, "questions", "equations", "examples", "api"]
     made = {f"generated/{name}.md" for name in pages} | {f"generated/{name}.svg" for name in PICTURES}
     for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text):
         if target.startswith("http") or target in made:

@@ -27,6 +27,7 @@ from pyslide.experiments import (
     collision_laws,
     insertion_policies,
     learning,
+    machine,
     plotting,
     retrieval_quality,
     selection_probability,
@@ -36,6 +37,7 @@ from pyslide.experiments import cells as cell_files
 from pyslide.experiments.catalogue import EXPERIMENTS
 from pyslide.experiments.cells import finish_cell, identity_of, path_of
 from pyslide.experiments.experiment import Choices, Experiment, Finding, Table
+from pyslide.experiments.reporting import QUICK, environments_table
 from pyslide.experiments.running import run_experiment
 from pyslide.experiments.sources import data_of, digest_of, shipped, synthetic
 from pyslide.settings import CandidateSampling, LayerSettings
@@ -295,7 +297,7 @@ def test_what_is_written(data, tmp_path):
     for part in (
         "# made-up", "figure 0", "`pyslide experiment made-up`", "| squares grow | up to 9 |", "| 3 | 9 |",
         "![Squares](made-up.png)", "| seeds | 0, 1, 2 |", "200 rows", data.digest[:16], "joblib", np.__version__,
-        str(os.cpu_count()),
+        str(os.cpu_count()), machine.processor_name(), machine.blas(), "Pictures by matplotlib",
     ):  # fmt: skip
         assert part in page, part
     assert done.files[2].read_bytes().startswith(b"\x89PNG")
@@ -326,6 +328,51 @@ def test_the_environments_of_old_cells_are_reported(data, tmp_path):
     page = run(made_up(tmp_path / "log"), data, tmp_path / "out").files[1].read_text()
     assert "1.99" in page
     assert np.__version__ in page
+
+
+def test_an_environment_may_lack_what_another_has():
+    table = environments_table([{"numpy": "2.0"}, {"numpy": "2.1", "BLAS": "some"}])
+    assert table.splitlines() == ["| numpy | BLAS |", "| --- | --- |", "| 2.0 | - |", "| 2.1 | some |"]
+
+
+def test_a_report_says_whether_it_was_quick(data, tmp_path):
+    for quick in (True, False):
+        done = run_experiment(made_up(tmp_path / "log"), Choices(quick=quick), data, tmp_path / "out", "made up")
+        page = done.files[1].read_text()
+        assert page.startswith(f"# made-up\n\n{QUICK}\n\n") == quick
+        assert (QUICK in page) == quick
+
+
+# With what it is measured
+
+
+def test_the_processor_has_a_name(tmp_path):
+    listing = tmp_path / "cpuinfo"
+    listing.write_text("processor : 0\nmodel name\t: Some Processor 3: X\n\nprocessor : 1\nmodel name\t: Other\n")
+    assert machine.processor_name(listing) == "Some Processor 3: X"
+    assert machine.processor_name(tmp_path / "missing") not in ("", "Some Processor 3: X")
+
+
+class OnePool:
+    """What threadpoolctl sees, made up."""
+
+    @staticmethod
+    def threadpool_info():
+        openmp = {"user_api": "openmp", "internal_api": "gomp", "version": None, "num_threads": 9}
+        return [openmp, {"user_api": "blas", "internal_api": "openblas", "version": "0.3", "num_threads": 3}]
+
+
+def test_the_blas_and_its_threads_are_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "threadpoolctl", OnePool)
+    assert machine.blas() == "openblas 0.3, threads: 3"
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)  # as if it were not installed
+    for name in machine.THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    built = np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]
+    assert machine.blas().startswith(f"{built} ")
+    assert machine.blas().endswith("threads: its own choice")
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "5")
+    assert machine.blas().endswith("threads: 5")
 
 
 # What is refused
@@ -494,6 +541,16 @@ def test_counts_agree_with_theory(data):
         assert min(row["tail"] for row in points) * len(points) > 1e-6
         off = {**rows[0], "theory": 0.5 * rows[0]["theory"]}
         assert module.pooled([off])[0]["tail"] < 1e-6  # counts as many as these notice half the probability
+
+
+def test_pairs_are_told_from_unlike_to_alike(data):
+    cells = [{**cell, "draws": 2} for cell in collision_laws.cells(SMALL, data)]
+    lines = collision_laws.table([row for cell in cells for row in collision_laws.measure(data, **cell)]).lines
+    assert list(dict.fromkeys(line[0] for line in lines)) == list(collision_laws.LAWS)
+    for family in collision_laws.LAWS:
+        theory = [float(line[1]) for line in lines if line[0] == family]
+        assert len(theory) == len(collision_laws.MIXTURES)
+        assert theory == sorted(theory)
 
 
 def test_the_first_tables_of_a_sample():

@@ -523,4 +523,16 @@ MUTANTS = (
            "pyslide/experiments/collision_laws.py", "generators(seed + 1, 1)", "generators(1, 1)"),
     Mutant("experiments-best-of-all", "a goal counts as reached before it is",
            "pyslide/experiments/time_to_accuracy.py", 'if row["P@1"] >= goal', 'if row["P@1"] >= 0.9 * goal'),
+    Mutant("experiments-unsorted-pairs", "pairs stand in the order in which they were drawn",
+           "pyslide/experiments/collision_laws.py", 'list(LAWS).index(row["family"]), row["theory"])',
+           'list(LAWS).index(row["family"]), row["pair"])'),
+    Mutant("experiments-quick-unsaid", "a report does not say that its run was quick",
+           "pyslide/experiments/reporting.py", "*([QUICK] if choices.quick else []),", ""),
+    Mutant("experiments-other-library", "the threads of another library are taken for those of the BLAS",
+           "pyslide/experiments/machine.py", 'if pool["user_api"] == "blas"', "if pool"),
+    # What Python and the classifier are given
+    Mutant("defaults-of-the-paper", "Python trains otherwise than the command line", "pyslide/defaults.py",
+           "optimizer=optimizer, conventions=CONVENTIONS)", "optimizer=optimizer)"),
+    Mutant("label-encoding-sets-as-labels", "a set of labels is taken for one label", "pyslide/label_encoding.py",
+           "isinstance(label, (list, tuple, set, frozenset))", "isinstance(label, list)"),
 )  # fmt: skip
