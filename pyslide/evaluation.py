@@ -11,7 +11,7 @@ from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
 from pyslide.engine.network import Network
 from pyslide.engine.vectors import Batch
-from pyslide.inference import top_k
+from pyslide.inference import exact_top_k, recall_against, sampled_top_k, top_k
 from pyslide.metrics import ndcg_at_k, precision_at_k, propensity_scored_precision_at_k, recall_at_k
 
 RANKS = (1, 3, 5)
@@ -53,6 +53,20 @@ def evaluate(
     ranks = [k for k in ranks if k <= network.layers[-1].neurons]
     ranking = top_k(network, features, max(ranks), conventions)
     return ranking_metrics(ranking.labels, labels, ranks, propensities)
+
+
+def recall_of_exact(
+    network: Network, features: Batch, conventions: Conventions, ranks: Sequence[int] = RANKS
+) -> dict[str, float]:
+    """Return by name (``"found@5"``) which share of the exact top k the sampled top k contains, as fractions of 1.
+
+    Ranks beyond the number of labels are left out.
+    """
+    shares = {}
+    for k in (k for k in ranks if k <= network.layers[-1].neurons):
+        exact, sampled = exact_top_k(network, features, k), sampled_top_k(network, features, k, conventions)
+        shares[f"found@{k}"] = float(recall_against(exact, sampled).mean())
+    return shares
 
 
 def most_frequent_labels(

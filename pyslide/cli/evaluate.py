@@ -9,7 +9,7 @@ from pyslide.checkpoint import load_model
 from pyslide.cli.output import add_json, percent, print_json, table
 from pyslide.data import load, load_standard_library
 from pyslide.errors import ShapeError
-from pyslide.evaluation import evaluate
+from pyslide.evaluation import evaluate, recall_of_exact
 from pyslide.metrics import propensities
 
 
@@ -24,7 +24,10 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("model", metavar="MODEL.npz")
     parser.add_argument("test", nargs="?", metavar="TEST")
-    parser.add_argument("--sampled", action="store_true", help="compute only the neurons that the tables give")
+    parser.add_argument(
+        "--sampled", action="store_true",
+        help="compute only the neurons that the tables give, and say what they find of the exact best",
+    )  # fmt: skip
     parser.add_argument("--train", metavar="TRAIN", help="training rows, for propensity-scored precision")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -43,6 +46,8 @@ def run(options: argparse.Namespace) -> int:
         conventions = conventions.replace(inference="sampled")
     weights = propensities(load(options.train).labels) if options.train else None
     metrics = evaluate(model.network, test.features, test.labels, conventions, propensities=weights)
+    if options.sampled:
+        metrics |= recall_of_exact(model.network, test.features, conventions)
     if options.json:
         print_json(metrics)
     else:
