@@ -7,11 +7,13 @@ import signal
 import numpy as np
 import pytest
 
+from pyslide.checkpoint import load_model
 from pyslide.cli import build_parser, main
 from pyslide.cli.settings import settings_of
 from pyslide.conventions import QUESTIONS
 from pyslide.data import load, planted_dataset, write_extreme
 from pyslide.defaults import default_training
+from pyslide.inference import exact_top_k, recall_against, sampled_top_k
 
 SMALL = ["--hidden", "16", "-K", "2", "-L", "5", "--epochs", "2", "--quiet", "--threads", "1"]
 
