@@ -185,8 +185,9 @@ def rebuild(
     tables.tables = empty_tables(tables.table_bits)  # the old members go before the new ones come
     keys, tables.densification_failures = neuron_keys(layer, tables, conventions, threads)
     arrival = order if conventions.insertion_order == "given_order" else np.arange(layer.neurons)
+    members = keys.T.view(np.int32)  # in the keys' memory: both at once would be a third of the weights'
     tables.tables = build_tables(
-        keys, arrival, tables.capacity, uniforms, conventions.bucket_policy, tables.table_bits, threads
+        keys, arrival, tables.capacity, uniforms, conventions.bucket_policy, tables.table_bits, threads, members
     )
 
 

@@ -243,7 +243,7 @@ def join(parts: list[Tables], members: IntArray) -> Tables:
     addresses = np.concatenate([part.addresses for part in parts])
     lengths = np.concatenate([part.sizes for part in parts])
     arrivals = np.concatenate([part.arrivals for part in parts])
-    held = flat if end == flat.size else flat[:end].copy()  # not a view, which would keep all of the memory
+    held = flat[:end] if 2 * end > flat.size else flat[:end].copy()  # a view keeps all of the memory
     offsets = offsets_of(lengths, np.int32 if end < 2**31 else np.int64)
     return Tables(addresses, offsets, held, arrivals, parts[0].table_bits)
 
@@ -279,6 +279,7 @@ def build_tables(
     bucket_policy: str,
     table_bits: int,
     threads: Threads = SERIAL,
+    members: IntArray | None = None,
 ) -> Tables:
     """Return the tables that hold neuron a under ``keys[a, t]`` for all a and t, one table after the other.
 
@@ -293,13 +294,15 @@ def build_tables(
     bucket_policy : str
     table_bits : int
     threads : Threads
+    members : ndarray of int, shape (L, N), optional
+        Memory for the members, which may be that of the keys: those of a table are read before its members are written.
     """
     neurons, count = keys.shape
     empty = empty_tables(table_bits, np.int32 if neurons < 2**31 else np.int64)
     address = np.int32 if count << table_bits < 2**31 else np.int64
     ids = order.astype(empty.members.dtype)
     in_order = bool((order[1:] > order[:-1]).all())
-    members = np.empty((count, neurons), dtype=ids.dtype)  # one piece of memory: the system clears large pages faster
+    space = np.empty((count, neurons), dtype=ids.dtype) if members is None else members
 
     def one_table(table: int) -> Tables:
         addresses = keys[:, table] if in_order else keys[:, table].take(order)
@@ -308,13 +311,13 @@ def build_tables(
         else:
             part = hold_all(empty, addresses, ids)
         part = keep_newest(part, capacity) if bucket_policy == "fifo" else part
-        held = members[table, : part.members.size]
+        held = space[table, : part.members.size]
         held[:] = part.members
         own: IntArray = part.addresses.astype(address)
         own += address(table << table_bits)
         return replace(part, addresses=own, members=held)
 
-    return join(threads.map(one_table, range(count)), members)
+    return join(threads.map(one_table, range(count)), space)
 
 
 def find_buckets(tables: Tables, wanted: IntArray) -> IntArray:

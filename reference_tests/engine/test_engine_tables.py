@@ -85,6 +85,12 @@ def test_build_and_query(policy, threads):
     plain = [spec_tables.build_table(keys[:, t], order, 4, uniforms[t], policy) for t in range(count)]
     for table in range(count):
         assert as_dict(built, table) == dict(plain[table])
+    overwritten = np.ascontiguousarray(keys.T.astype(np.uint32))
+    again = tables.build_tables(
+        overwritten.T, order, 4, uniforms, policy, 3, Threads(threads), overwritten.view(np.int32)
+    )
+    for table in range(count):
+        assert as_dict(again, table) == dict(plain[table])
     wanted = generator.integers(0, 8, (6, count))
     buckets = tables.query_tables(built, wanted)
     expected = [spec_tables.query_tables(plain, row) for row in wanted]

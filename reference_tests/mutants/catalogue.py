@@ -267,7 +267,7 @@ MUTANTS = (
     Mutant("training-any-network", "a network is not held to its settings", "pyslide/training.py",
            "            if one != other:\n", "            if False:\n"),
     Mutant("engine-members-hold-memory", "members of full buckets hold the memory of those that left",
-           ENGINE + "tables.py", "flat[:end].copy()", "flat[:end]"),
+           ENGINE + "tables.py", "else flat[:end].copy()", "else flat[:end]"),
     Mutant("experiments-any-code", "cells of an older engine are taken for the new one's",
            "pyslide/experiments/cells.py", '"code": code_digest(),', '"code": "",'),
     Mutant("engine-span-of-the-first", "every chunk gets its span's first gradients", ENGINE + "optimizer.py",
