@@ -135,10 +135,12 @@ def keys_of(
     return keys, int(failures.sum())
 
 
-def neuron_keys(
-    layer: Layer, tables: LayerTables, conventions: Conventions, threads: Threads = SERIAL
-) -> tuple[IntArray, int]:
-    """Return the keys of all neurons by the hash of their weights, shape (N, L), and the densification failures."""
+def neuron_keys(layer: Layer, tables: LayerTables, conventions: Conventions) -> tuple[IntArray, int]:
+    """Return the keys of all neurons by the hash of their weights, shape (N, L), and the densification failures.
+
+    In one thread: chunks that fit the cache make calls so short that two threads would only wait for the interpreter's
+    lock.
+    """
     keys = np.empty((tables.multipliers.size, layer.neurons), dtype=np.uint32)  # a bucket number has 32 bits at most
 
     def hash_rows(rows: slice) -> int:
@@ -146,7 +148,7 @@ def neuron_keys(
         keys[:, rows] = part.T
         return failures
 
-    return keys.T, sum(threads.map(hash_rows, row_slices(layer.neurons, HASHED_ROWS)))
+    return keys.T, sum(map(hash_rows, row_slices(layer.neurons, HASHED_ROWS)))
 
 
 def input_keys(inputs: Batch, tables: LayerTables, conventions: Conventions) -> IntArray:
@@ -183,7 +185,7 @@ def rebuild(
     if family is not None:
         tables.family = family
     tables.tables = empty_tables(tables.table_bits)  # the old members go before the new ones come
-    keys, tables.densification_failures = neuron_keys(layer, tables, conventions, threads)
+    keys, tables.densification_failures = neuron_keys(layer, tables, conventions)
     arrival = order if conventions.insertion_order == "given_order" else np.arange(layer.neurons)
     members = keys.T.view(np.int32)  # in the keys' memory: both at once would be a third of the weights'
     tables.tables = build_tables(
