@@ -64,7 +64,7 @@ def measure(
         started = time.perf_counter()
         rebuild_layer(layer, hashing, conventions, draws, crew, new_functions=False)
         rebuilt = time.perf_counter()
-        keys, _ = neuron_keys(layer, layer.tables, conventions, crew)
+        keys, _ = neuron_keys(layer, layer.tables, conventions)
         shape = (hashing.tables, neurons)
         uniforms = draw_uniforms(draws, shape) if policy == "reservoir" else np.broadcast_to(0.0, shape)
         begun = time.perf_counter()
