@@ -43,10 +43,15 @@ def layer_candidates(settings: CandidateSampling, classes: IntArray) -> LayerCan
 
 
 def draw_layer_weights(
-    generator: Generator, neurons: int, dimension: int, scale: float, dtype: npt.DTypeLike
+    generator: Generator, settings: LayerSettings, dimension: int, dtype: npt.DTypeLike
 ) -> FloatArray:
-    """Draw a layer's weights, shape (n, d), by input coordinate: the same numbers with tables and without."""
-    return draw_weights(generator, (dimension, neurons), scale, dtype).T
+    """Draw a layer's weights, shape (n, d), by input coordinate: the same numbers, however the layer keeps them.
+
+    A sampled layer keeps them by neuron: they are turned here, so that what was drawn goes before moments come.
+    """
+    sampled = settings.hashing is not None or settings.candidates is not None
+    drawn = draw_weights(generator, (dimension, settings.neurons), settings.initial_scale, dtype).T
+    return np.ascontiguousarray(drawn) if sampled else drawn
 
 
 def build_network(
@@ -76,7 +81,7 @@ def build_network(
     """
     built: list[Layer] = []
     for settings in layers:
-        weights = draw_layer_weights(weight_generator, settings.neurons, dimension, settings.initial_scale, dtype)
+        weights = draw_layer_weights(weight_generator, settings, dimension, dtype)
         tables = candidates = None
         if settings.candidates is not None:
             known = np.zeros(settings.neurons, dtype=np.int64) if frequencies is None else frequencies
