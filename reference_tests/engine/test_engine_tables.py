@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -148,6 +148,7 @@ def test_segments(rows):
     st.lists(st.sets(st.integers(0, 2**63 // 2**58 - 1)), min_size=1, max_size=5),
     st.sampled_from([40, 2**29, 2**31, 2**58]),
 )
+@example([{0, 3}, set(), set(), set(), set()], 2**29)  # 32 bits hold all pairs, but not where the last sample begins
 def test_pairs_of_wide_layers(sets, population):
     """In 32 bits or 64, whichever sample is the last one with neurons."""
     sizes = np.array([len(one) for one in sets])
