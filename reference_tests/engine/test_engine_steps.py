@@ -14,7 +14,11 @@ from hypothesis import given
 from strategies import all_conventions
 
 from pyslide.conventions import PAPER
+from pyslide.engine import forward as engine_forward
 from pyslide.engine import step as engine_step
+from pyslide.engine.network import new_layer
+from pyslide.engine.ragged import ActiveSets
+from pyslide.engine.sampling import Chosen
 from pyslide.engine.threads import Threads
 from pyslide.errors import OutOfRangeError, ShapeError
 from pyslide.settings import FAMILIES, STRATEGIES
@@ -23,6 +27,14 @@ from pyslide.spec.optimizer import Optimizer
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 ADAM = Optimizer(learning_rate=0.01)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def several_groups():
+    """Let six samples be two groups."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine_step, "SAMPLE_GROUP", 4)
+        yield
 
 
 def same_networks(plain, fast):
@@ -264,6 +276,36 @@ def test_threads_change_no_bit():
             )
         weights.append(problem.engine.layers[-1].weights)
     assert np.array_equal(*weights)
+
+
+@pytest.mark.parametrize("tabled", [(True,), (False, True), (True, True)], ids=str)
+def test_groups_change_no_bit(monkeypatch, tabled):
+    """Neither by their number nor by what their weights take: kept, kept of some, gathered twice."""
+    weights = []
+    for largest, kept in ((6, 2**24), (1, 2**24), (4, 2**24), (6, 2000), (6, 0)):
+        monkeypatch.setattr(engine_step, "SAMPLE_GROUP", largest)
+        for module in (engine_step, engine_forward):
+            monkeypatch.setattr(module, "KEPT_BYTES", kept)
+        problem, generator = pair(15, PAPER, dtype=np.float32, tabled=tabled), np.random.default_rng(15)
+        for _ in range(2):
+            batched = draws(generator, problem.engine)[1]
+            engine_step.training_step(problem.engine, problem.features, problem.labels, batched, ADAM, PAPER)
+        weights.append([layer.weights for layer in problem.engine.layers])
+    for others in weights[1:]:
+        assert all(np.array_equal(one, other) for one, other in zip(weights[0], others, strict=True))
+
+
+def test_groups_are_as_large_as_their_weights_can_be_kept():
+    offsets = np.array([0, 3, 4, 9, 9, 10, 20, 21])
+    chosen = Chosen(ActiveSets(offsets, np.zeros(21, dtype=int)), ActiveSets(offsets, np.zeros(21, dtype=int)))
+    layer = new_layer(np.zeros((5, 8), dtype=np.float32), np.zeros(5, dtype=np.float32), None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine_step, "KEPT_BYTES", 9 * 8 * 4)  # nine rows of eight numbers
+        groups = engine_step.sample_groups(7, chosen, layer)
+        assert groups == [slice(0, 4), slice(4, 5), slice(5, 6), slice(6, 7)]
+        patch.setattr(engine_step, "SAMPLE_GROUP", 3)
+        assert engine_step.sample_groups(7, chosen, layer)[0] == slice(0, 3)
+    assert engine_step.sample_groups(7, None, layer) == [slice(0, 7)]
 
 
 def test_order_of_the_samples_does_not_matter_to_their_active_sets():
