@@ -47,6 +47,8 @@ def variants(labels: int) -> list[Variant]:
         Variant(FULL, None),
         first,
         first._replace(name="weighted padding to 5 %", hashing=few),
+        first._replace(name="padding shared by the batch",
+                       conventions=first.conventions.replace(padding_draws="shared_by_batch")),
         first._replace(name=UNWEIGHTED, conventions=plain),
         first._replace(name=ALONE, hashing=alone, conventions=plain),
         first._replace(name="no padding, K=3", hashing=replace(alone, codes_per_table=3), conventions=plain),
@@ -63,7 +65,7 @@ def variants(labels: int) -> list[Variant]:
         first._replace(name="initial scale 0.3", initial_scale=0.3),
         first._replace(name="Adam on every weight", conventions=first.conventions.replace(adam_rows="every_weight")),
         first._replace(name="Adam with own steps", conventions=first.conventions.replace(adam_rows="touched_own_step")),
-    ]
+    ]  # fmt: skip
 
 
 def training_of(variant: Variant, choices: Choices, labels: int, seed: int) -> TrainingSettings:
