@@ -176,6 +176,8 @@ def run(options: argparse.Namespace) -> int:
         return 1
     shown_table = experiment.table(done.rows)
     print(table(shown_table.header, shown_table.lines))
+    if choices.quick:
+        say("a quick run: few steps and values, one seed; it shows that everything works, and settles nothing", options)
     say("wrote " + ", ".join(str(path) for path in done.files), options)
     return 0
 
