@@ -49,9 +49,8 @@ def draw_layer_weights(
 
     A sampled layer keeps them by neuron: they are turned here, so that what was drawn goes before moments come.
     """
-    sampled = settings.hashing is not None or settings.candidates is not None
     drawn = draw_weights(generator, (dimension, settings.neurons), settings.initial_scale, dtype).T
-    return np.ascontiguousarray(drawn) if sampled else drawn
+    return np.ascontiguousarray(drawn) if settings.sampled else drawn
 
 
 def build_network(

@@ -507,7 +507,7 @@ def _network(parts: _Parts, settings: TrainingSettings, steps: int) -> Network:
 
 
 def _layer(parts: _Parts, prefix: str, settings: TrainingSettings, layer: LayerSettings) -> Layer:
-    sampled, neurons = layer.hashing is not None or layer.candidates is not None, layer.neurons
+    sampled, neurons = layer.sampled, layer.neurons
     stored = parts.array(prefix + "weights", (neurons, None) if sampled else (None, neurons), settings.dtype).shape
     inputs = stored[1 if sampled else 0]
     column, touched = (neurons,), stored[:1]  # an optimiser's rows come first in the file, too

@@ -114,6 +114,11 @@ class LayerSettings:
     hashing: Hashing | None = None
     candidates: CandidateSampling | None = None
 
+    @property
+    def sampled(self) -> bool:
+        """Return whether only some neurons are active, found in tables or drawn as candidates."""
+        return self.hashing is not None or self.candidates is not None
+
     def __post_init__(self) -> None:
         """Refuse an empty layer, a negative scale, and candidates that are too many or beside tables."""
         _require(self.neurons >= 1, "neurons", "at least 1", self.neurons)
