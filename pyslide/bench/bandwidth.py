@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import timeit
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -34,12 +35,7 @@ class Bandwidth(NamedTuple):
 def median_time(action: Callable[[], object]) -> float:
     """Return the median seconds of an action, after once that is not timed."""
     action()
-    seconds = []
-    for _ in range(REPETITIONS):
-        started = time.perf_counter()
-        action()
-        seconds.append(time.perf_counter() - started)
-    return float(np.median(seconds))
+    return float(np.median(timeit.repeat(action, timer=time.perf_counter, repeat=REPETITIONS, number=1)))
 
 
 def measure_bandwidth(threads: int, rows: int = ROWS) -> Bandwidth:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -62,12 +62,7 @@ def cells(choices: Choices, data: Data) -> list[Settings]:
 
 def least_milliseconds(work: Callable[[], object]) -> float:
     """Return the shortest of several times of some work: what else the machine does can only add."""
-    seconds = []
-    for _ in range(REPETITIONS):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return 1e3 * min(seconds)
+    return 1e3 * min(timeit.repeat(work, repeat=REPETITIONS, number=1))
 
 
 def separate(buckets: Buckets, samples: int) -> list[list[Any]]:
