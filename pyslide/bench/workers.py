@@ -28,16 +28,32 @@ class WorkerMeasurement(NamedTuple):
     times_one: float  # the throughput of one worker is 1
 
 
+class IntervalEnds:
+    """A callback of asynchronous runs that notes when their intervals end."""
+
+    def __init__(self) -> None:
+        self.ends: dict[int, float] = {}  # steps of the network when an interval has ended, and when that was
+
+    def __call__(self, trainer: Trainer, record: StepRecord) -> None:
+        """Note when an interval's first record comes: all of them come when it has ended."""
+        self.ends.setdefault(trainer.network.steps, time.perf_counter())
+
+    @property
+    def later_steps(self) -> int:
+        """Return the steps after the first interval, in which workers start."""
+        return max(self.ends) - min(self.ends)
+
+    @property
+    def later_seconds(self) -> float:
+        """Return the seconds of these steps."""
+        return self.ends[max(self.ends)] - self.ends[min(self.ends)]
+
+
 def step_milliseconds(trainer: Trainer, workers: Workers) -> float:
     """Return the milliseconds of a step in the later intervals of a run; an epoch is an interval."""
-    ends: dict[int, float] = {}  # steps of the network when an interval has ended, and when that was
-
-    def note(trained: Trainer, record: StepRecord) -> None:
-        ends.setdefault(trained.network.steps, time.perf_counter())
-
-    run_asynchronously(trainer, trainer.epoch + INTERVALS, workers, [note])
-    steps = sorted(ends)
-    return 1e3 * (ends[steps[-1]] - ends[steps[0]]) / (steps[-1] - steps[0])
+    clock = IntervalEnds()
+    run_asynchronously(trainer, trainer.epoch + INTERVALS, workers, [clock])
+    return 1e3 * clock.later_seconds / clock.later_steps
 
 
 def measure_workers(case: Case, counts: Sequence[int]) -> list[WorkerMeasurement]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from pyslide.bench.workers import IntervalEnds
 from pyslide.evaluation import evaluate
 from pyslide.experiments import plotting
 from pyslide.experiments.experiment import (
@@ -23,7 +24,7 @@ from pyslide.experiments.experiment import (
 from pyslide.experiments.learning import SLIDE, fixed_rows, output_of, training_of
 from pyslide.experiments.tidy import groups, mean
 from pyslide.parallel import KINDS, Workers, run_asynchronously
-from pyslide.training import StepRecord, Trainer, TrainingSettings
+from pyslide.training import Trainer, TrainingSettings
 
 
 def counts() -> list[int]:
@@ -51,17 +52,12 @@ def cells(choices: Choices, data: Data) -> list[Settings]:
 def measure(data: Data, workers: Workers, training: TrainingSettings, steps: int, evaluation_rows: int) -> list[Row]:
     """Train with some workers."""
     trainer = Trainer(training, data.training.features, data.training.labels)
-    ends: dict[int, float] = {}  # steps when an interval has ended, and when that was
-
-    def note(trained: Trainer, record: StepRecord) -> None:
-        ends.setdefault(trained.network.steps, time.perf_counter())
-
+    clock = IntervalEnds()
     started = time.perf_counter()
-    if not run_asynchronously(trainer, sys.maxsize, workers, [note], steps):
+    if not run_asynchronously(trainer, sys.maxsize, workers, [clock], steps):
         raise KeyboardInterrupt
     seconds = time.perf_counter() - started
-    first, last = min(ends), max(ends)
-    running = (last - first) / (ends[last] - ends[first]) if last > first else steps / seconds
+    running = clock.later_steps / clock.later_seconds if clock.later_steps else steps / seconds
     rows = fixed_rows(data.test, evaluation_rows)
     metrics = evaluate(trainer.network, data.test.features[rows], data.test.labels[rows], training.conventions)
     return [
