@@ -54,8 +54,11 @@ def code_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def identity_of(experiment: Experiment, settings: Settings, data_digest: str) -> Identity:
-    """Return what determines a cell: its settings, the data, what measures it, and the code of this package."""
+def identity_of(experiment: Experiment, settings: Settings, data_digest: str, code: str) -> Identity:
+    """Return what determines a cell: its settings, the data, what measures it, and the code of this package.
+
+    ``code`` is what `code_digest` gives.
+    """
     measure = experiment.measure
     determined = {
         "experiment": experiment.name,
@@ -63,7 +66,7 @@ def identity_of(experiment: Experiment, settings: Settings, data_digest: str) ->
         "settings": settings,
         "data": data_digest if experiment.uses_data else "",
         "pyslide": __version__,
-        "code": code_digest(),
+        "code": code,
     }
     return dict(json.loads(text_of(determined)))
 

@@ -10,7 +10,7 @@ import joblib
 from joblib.parallel import get_active_backend
 
 from pyslide.errors import FormatError, MissingExtraError
-from pyslide.experiments.cells import finish_cell, identity_of, path_of, read_cell
+from pyslide.experiments.cells import code_digest, finish_cell, identity_of, path_of, read_cell
 from pyslide.experiments.experiment import Choices, Data, Experiment, Row, Settings
 from pyslide.experiments.plotting import draw
 from pyslide.experiments.reporting import report, write_csv, write_text
@@ -50,7 +50,8 @@ def run_grid(
     tell : callable
         Told of every finished cell.
     """
-    identities = [identity_of(experiment, settings, data.digest) for settings in cells]
+    code = code_digest()  # of every source file: read once, not for every cell
+    identities = [identity_of(experiment, settings, data.digest, code) for settings in cells]
     paths = [path_of(folder, identity) for identity in identities]
     done = [read_cell(path, identity) for path, identity in zip(paths, identities, strict=True)]
     missing = [number for number, cell in enumerate(done) if cell is None]

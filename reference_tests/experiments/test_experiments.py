@@ -201,7 +201,8 @@ def test_a_spoilt_cell_is_measured_again(data, tmp_path, spoil):
 
 
 def cell_paths(experiment, choices, data):
-    return {path_of(Path(), identity_of(experiment, cell, data.digest)) for cell in experiment.cells(choices, data)}
+    code, cells = cell_files.code_digest(), experiment.cells(choices, data)
+    return {path_of(Path(), identity_of(experiment, cell, data.digest, code)) for cell in cells}
 
 
 @pytest.mark.parametrize("name", ["time-to-accuracy", "workers", "settings", "insertion-policies"])

@@ -269,7 +269,7 @@ MUTANTS = (
     Mutant("engine-members-hold-memory", "members of full buckets hold the memory of those that left",
            ENGINE + "tables.py", "else flat[:end].copy()", "else flat[:end]"),
     Mutant("experiments-any-code", "cells of an older engine are taken for the new one's",
-           "pyslide/experiments/cells.py", '"code": code_digest(),', '"code": "",'),
+           "pyslide/experiments/cells.py", '"code": code,', '"code": "",'),
     Mutant("engine-span-of-the-first", "every chunk gets its span's first gradients", ENGINE + "optimizer.py",
            "gradient[part.start - span.start : part.stop - span.start]", "gradient[: part.stop - part.start].copy()"),
     Mutant("engine-momentum-missing", "SGD forgets its velocity", ENGINE + "optimizer.py",
