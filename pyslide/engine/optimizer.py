@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
+from pyslide.engine.forward import gathered
 from pyslide.engine.threads import SERIAL, Threads
 from pyslide.engine.vectors import Batch, is_sparse, row_slices
 from pyslide.spec.optimizer import Optimizer as Optimizer  # the same settings
@@ -92,11 +93,7 @@ def as_items(array: FloatArray) -> NDArray[Any]:
 
 def fetch(array: FloatArray, rows: slice | IntArray, scratch: FloatArray) -> FloatArray:
     """Return some rows of an array: a view of a slice, else copies in scratch memory."""
-    if isinstance(rows, slice):
-        return array[rows]
-    block = scratch[: rows.size]
-    array.take(rows, axis=0, out=block, mode="clip")
-    return block
+    return array[rows] if isinstance(rows, slice) else gathered(array, rows, scratch)
 
 
 def store(array: FloatArray, rows: slice | IntArray, block: FloatArray) -> None:
