@@ -12,7 +12,7 @@ from pyslide.engine.forward import all_preactivations, hidden_output
 from pyslide.engine.network import Layer, Network
 from pyslide.engine.ragged import ActiveSets, group_starts, ranks_in_groups
 from pyslide.engine.sampling import nobody
-from pyslide.engine.step import Draws, LayerPass, layer_forward
+from pyslide.engine.step import Draws, LayerPass, layer_forward, pass_layer
 from pyslide.engine.vectors import Batch, checked_batch, row_slices
 from pyslide.errors import OutOfRangeError, ShapeError
 
@@ -196,11 +196,12 @@ def retrieved_pass(layer: Layer, inputs: Batch, unpadded: Conventions) -> LayerP
 
     Candidates are for training only.
     """
-    if layer.tables is None:
-        return LayerPass(inputs, None, all_preactivations(layer.weights, layer.biases, inputs), None)
     samples = inputs.shape[0]
-    in_order = np.tile(np.arange(layer.tables.multipliers.size), (samples, 1))
+    tables = 0 if layer.tables is None else layer.tables.multipliers.size
+    in_order = np.tile(np.arange(tables), (samples, 1))
     draws = Draws(in_order, np.empty((samples, 0), dtype=np.int64))
+    if layer.tables is None:
+        return pass_layer(layer, inputs, None, draws, unpadded)
     return layer_forward(layer, inputs, nobody(samples), draws, unpadded)
 
 
