@@ -16,7 +16,7 @@ from pyslide.engine.hashing import hash_codes
 from pyslide.experiments import plotting
 from pyslide.experiments.experiment import Choices, Data, Experiment, Finding, Row, Settings, Table
 from pyslide.experiments.tidy import by, column, groups
-from pyslide.randomness import draw_distinct, draw_family, generators
+from pyslide.randomness import draw_distinct, draw_family, draw_uniforms, draw_weights, generators
 from pyslide.settings import Hashing
 from pyslide.verification.counts import two_sided_tail
 
@@ -43,7 +43,7 @@ class Law(NamedTuple):
 
 def dense_pair(generator: Generator, mixture: float) -> FloatArray:
     """Return two dense vectors, the second partly the first."""
-    first, other = generator.standard_normal((2, DENSE))
+    first, other = draw_weights(generator, (2, DENSE), 1.0, np.float64)
     return np.stack([first, mixture * first + np.sqrt(1 - mixture**2) * other])
 
 
@@ -51,8 +51,8 @@ def sparse_pair(generator: Generator, mixture: float, entries: int) -> FloatArra
     """Return two sparse vectors with distinct positive values, the second with part of the first's entries."""
     places, shared = draw_distinct(generator, SPARSE, 2 * entries), round(mixture * entries)
     pair = np.zeros((2, SPARSE))
-    pair[0, places[:entries]] = 1 + generator.random(entries)
-    pair[1, places[entries - shared : 2 * entries - shared]] = 1 + generator.random(entries)
+    pair[0, places[:entries]] = 1 + draw_uniforms(generator, (entries,))
+    pair[1, places[entries - shared : 2 * entries - shared]] = 1 + draw_uniforms(generator, (entries,))
     pair[1, places[entries - shared : entries]] = pair[0, places[entries - shared : entries]]
     return pair
 
