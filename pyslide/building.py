@@ -10,7 +10,16 @@ from numpy.random import Generator
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
-from pyslide.engine.network import Layer, LayerCandidates, LayerTables, Network, new_layer, rebuild
+from pyslide.engine.network import (
+    HashNeurons,
+    Layer,
+    LayerCandidates,
+    LayerTables,
+    Network,
+    neuron_keys,
+    new_layer,
+    rebuild,
+)
 from pyslide.engine.tables import empty_tables
 from pyslide.engine.threads import SERIAL, Threads
 from pyslide.randomness import draw_family, draw_multipliers, draw_permutation, draw_uniforms, draw_weights
@@ -100,6 +109,7 @@ def rebuild_layer(
     threads: Threads = SERIAL,
     *,
     new_functions: bool,
+    hash_neurons: HashNeurons = neuron_keys,
 ) -> None:
     """Rebuild a layer's tables with fresh draws, under new hash functions where asked for."""
     if layer.tables is None:
@@ -110,4 +120,4 @@ def rebuild_layer(
     uniforms = draw_uniforms(generator, shape) if random_slots else np.broadcast_to(0.0, shape)
     given = conventions.insertion_order == "given_order"
     order = draw_permutation(generator, layer.neurons) if given else np.arange(layer.neurons)
-    rebuild(layer, order, uniforms, conventions, family, threads)
+    rebuild(layer, order, uniforms, conventions, family, threads, hash_neurons)

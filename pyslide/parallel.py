@@ -14,22 +14,25 @@ import signal
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
 
 from pyslide.arrays import IntArray
-from pyslide.engine.network import Network
+from pyslide.conventions import Conventions
+from pyslide.engine.network import Layer, LayerTables, Network, neuron_keys
 from pyslide.engine.step import BatchPass, Draws, training_step
 from pyslide.engine.threads import Threads
+from pyslide.engine.vectors import row_slices
 from pyslide.errors import NonFiniteError, OutOfRangeError, PyslideError
 from pyslide.interruption import DeferredInterrupt, orderly_termination
-from pyslide.shared_memory import Data, Shared, put_tables_in_files, shared_memory
+from pyslide.shared_memory import Data, Shared, put_tables_in_files, shared_memory, space_for
 from pyslide.spec.schedule import rebuild_step
 from pyslide.training import Callback, StepRecord, Trainer, precision_at_1
 
@@ -37,6 +40,9 @@ KINDS = {"processes": "loky", "threads": "threading"}
 """What workers are, and joblib's name for it."""
 LONGEST_INTERVAL = 50
 """Steps of a worker between two reports, where tables are rebuilt more rarely."""
+
+NEURONS_AT_A_TIME = 8192
+"""Neurons whose keys a worker holds before it writes them to the shared file: few enough for memory that is used again."""
 
 
 class WorkerDiedError(PyslideError):
@@ -73,15 +79,21 @@ class Task(NamedTuple):
     draws: list[Draws]
 
 
+def leave_interrupts(process: int) -> bool:
+    """Return whether we are in another process than that one, to which Ctrl-C is then left: it waits for us."""
+    elsewhere = os.getpid() != process
+    if elsewhere:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return elsewhere
+
+
 def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[StepRecord] | Exception:
     """Train on some batches, one after the other, in the weights that all workers share.
 
     A fault is returned, not raised, and stops the other workers after their batch: when it is raised to the caller,
     nobody writes to the weights any more.
     """
-    elsewhere = os.getpid() != data.process
-    if elsewhere:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for us
+    elsewhere = leave_interrupts(data.process)
     own, records = Network(list(network.layers)), []  # its count of steps is nobody else's
     try:
         for task in tasks:
@@ -185,7 +197,7 @@ def run_asynchronously(
     NonFiniteError
         If a loss is no longer finite.
     """
-    private, threads = trainer.network, trainer.threads
+    private, threads, hash_neurons = trainer.network, trainer.threads, trainer.hash_neurons
     with (
         orderly_termination(),
         DeferredInterrupt() as interrupt,  # until the trainer has what workers wrote
@@ -194,6 +206,8 @@ def run_asynchronously(
     ):
         trainer.network = shared.network  # rebuilds read what workers wrote
         trainer.threads = Threads(max(threads.count, workers.count))  # while tables are rebuilt, workers wait
+        if shared.folder is not None:
+            trainer.hash_neurons = partial(hash_in_workers, pool, shared, workers.count)
         try:
             while trainer.epoch < epochs and (steps is None or trainer.network.steps < steps):
                 if interrupt.requested:
@@ -204,7 +218,7 @@ def run_asynchronously(
                 finish_interval(trainer, work(pool, shared, tasks, workers.count), callbacks)
         finally:
             trainer.threads.close()
-            trainer.network, trainer.threads = private, threads
+            trainer.network, trainer.threads, trainer.hash_neurons = private, threads, hash_neurons
             private.steps = shared.network.steps  # tables are the same objects in both
     return True
 
@@ -230,6 +244,20 @@ def pool_of(workers: Workers) -> Iterator[joblib.Parallel]:
         yield pool
 
 
+def in_workers(pool: joblib.Parallel, calls: Iterable[Any], when: str) -> list[Any]:
+    """Return what calls give that workers make.
+
+    Raises
+    ------
+    WorkerDiedError
+        If a worker's process is gone.
+    """
+    try:
+        return list(pool(calls))
+    except BrokenProcessPool as fault:
+        raise WorkerDiedError(f"a worker ended {when}: {fault}") from fault
+
+
 def work(pool: joblib.Parallel, shared: Shared, tasks: Sequence[Task], workers: int) -> list[StepRecord]:
     """Deal tasks out in turn, let all be done, and return their records in the order of the steps.
 
@@ -241,10 +269,9 @@ def work(pool: joblib.Parallel, shared: Shared, tasks: Sequence[Task], workers: 
         What a worker raised.
     """
     shares = [tasks[start::workers] for start in range(min(workers, len(tasks)))]
+    calls = (joblib.delayed(train_tasks)(shared.network, shared.data, share) for share in shares)
     try:
-        done = pool(joblib.delayed(train_tasks)(shared.network, shared.data, share) for share in shares)
-    except BrokenProcessPool as fault:
-        raise WorkerDiedError(f"a worker ended between step {tasks[0].step} and {tasks[-1].step}: {fault}") from fault
+        done = in_workers(pool, calls, f"between step {tasks[0].step} and {tasks[-1].step}")
     finally:
         shared.data.stop[0] = True  # for threads that go on after a second Ctrl-C
     records: list[StepRecord] = []
@@ -254,6 +281,40 @@ def work(pool: joblib.Parallel, shared: Shared, tasks: Sequence[Task], workers: 
         records += part
     shared.data.stop[0] = False
     return sorted(records, key=lambda record: record.step)
+
+
+def hash_share(
+    layer: Layer, tables: LayerTables, conventions: Conventions, keys: IntArray, rows: slice, process: int
+) -> int:
+    """Hash some neurons into the keys of all, shape (L, N), which workers share; return densification failures."""
+    leave_interrupts(process)
+    failures = 0
+    for part in row_slices(rows.stop, NEURONS_AT_A_TIME, rows.start):
+        some = replace(layer, weights=layer.weights[part], biases=layer.biases[part])
+        own, failed = neuron_keys(some, tables, conventions)
+        keys[:, part] = own.T
+        failures += failed
+    return failures
+
+
+def hash_in_workers(
+    pool: joblib.Parallel, shared: Shared, workers: int, layer: Layer, tables: LayerTables, conventions: Conventions
+) -> tuple[IntArray, int]:
+    """Return what `neuron_keys` gives, a share of the neurons hashed by each worker: interpreters of their own wait for
+    no lock.
+
+    Raises
+    ------
+    WorkerDiedError
+        If a worker's process is gone.
+    """
+    shape = (tables.multipliers.size, layer.neurons)
+    name = f"keys{shared.network.layers.index(layer)}"
+    keys = space_for(shared, name, shape[0] * shape[1], np.uint32).reshape(shape)
+    process = shared.data.process
+    shares = row_slices(layer.neurons, -(-layer.neurons // workers))
+    calls = (joblib.delayed(hash_share)(layer, tables, conventions, keys, rows, process) for rows in shares)
+    return keys.T, sum(in_workers(pool, calls, "while it hashed neurons"))
 
 
 def finish_interval(trainer: Trainer, records: Sequence[StepRecord], callbacks: Sequence[Callback]) -> None:

@@ -8,10 +8,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from mmap import mmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sparse
 
 from pyslide.arrays import FloatArray
@@ -19,6 +21,9 @@ from pyslide.engine.network import Layer, Network
 from pyslide.engine.tables import Tables
 from pyslide.engine.vectors import Batch, is_sparse
 from pyslide.training import Trainer, TrainingSettings
+
+SPARE = 8
+"""A file that rebuilds write again has room for an eighth more than it was first needed for."""
 
 
 class Data(NamedTuple):
@@ -38,6 +43,7 @@ class Shared(NamedTuple):
     network: Network
     data: Data
     folder: Path | None  # with their files; None where they are threads
+    spaces: dict[str, np.memmap[Any, Any]]  # files that each rebuild writes again
 
 
 def shared_folder(size: int) -> str | None:
@@ -52,11 +58,33 @@ def mapped(array: Any, path: Path) -> np.ndarray:
     """Return a copy of an array in a new file that is mapped into memory, in the same order."""
     if array.size == 0:
         return np.asarray(array)  # an empty file cannot be mapped
-    path.unlink(missing_ok=True)  # who has mapped an older file keeps it
     order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
     copy: np.ndarray = np.memmap(path, dtype=array.dtype, mode="w+", shape=array.shape, order=order)  # type: ignore[call-overload]
     copy[...] = array
     return copy
+
+
+def space_for(shared: Shared, name: str, size: int, dtype: npt.DTypeLike) -> np.ndarray:
+    """Return so many numbers of a mapped file that is kept under a name: its pages need not be cleared each time.
+
+    A larger file takes its place where it is too small.
+    """
+    assert shared.folder is not None
+    space = shared.spaces.get(name)
+    if space is None or space.size < size or space.dtype != dtype:
+        path = shared.folder / name
+        path.unlink(missing_ok=True)
+        room = size + size // SPARE  # the next rebuild may fill a few buckets more
+        space = shared.spaces[name] = np.memmap(path, dtype=dtype, mode="w+", shape=(room,))
+    return space[:size]
+
+
+def is_mapped(array: np.ndarray) -> bool:
+    """Return whether an array lies in a mapped file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base, mmap)
 
 
 def arrays_of(layer: Layer) -> dict[str, np.ndarray]:
@@ -100,12 +128,20 @@ def put_tables_in_files(shared: Shared) -> None:
     if shared.folder is None:
         return
     for depth, layer in enumerate(shared.network.layers):
-        if layer.tables is None or isinstance(layer.tables.tables.members, np.memmap):
-            continue
-        tables = layer.tables.tables
-        arrays = tables.arrays().items()
-        files = {name: mapped(array, shared.folder / f"tables{depth}-{name}") for name, array in arrays}
-        layer.tables.tables = Tables(**files, table_bits=tables.table_bits)
+        if layer.tables is not None:
+            tables = layer.tables.tables
+            arrays = tables.arrays().items()
+            files = {name: in_space(shared, f"tables{depth}-{name}", array) for name, array in arrays}
+            layer.tables.tables = Tables(**files, table_bits=tables.table_bits)
+
+
+def in_space(shared: Shared, name: str, array: np.ndarray) -> np.ndarray:
+    """Return an array of rebuilt tables as it is where it lies in a mapped file, else a copy in the one of that name."""
+    if array.size == 0 or is_mapped(array):
+        return array
+    copy = space_for(shared, name, array.size, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def take_tables_out_of_files(network: Network) -> None:
@@ -151,14 +187,14 @@ def shared_memory(trainer: Trainer, kind: str) -> Iterator[Shared]:
     """
     network, data = trainer.network, data_of(trainer)
     if kind == "threads":
-        yield Shared(network, data, None)
+        yield Shared(network, data, None, {})
         return
     size = bytes_of(network) + sum(bytes_of_batch(batch) for batch in (data.features, data.labels))
     with tempfile.TemporaryDirectory(prefix="pyslide-workers-", dir=shared_folder(size)) as name:
         folder = Path(name)
         layers = [in_files(layer, folder, f"layer{depth}") for depth, layer in enumerate(network.layers)]
         try:
-            yield Shared(Network(layers, network.steps), data_in_files(data, folder), folder)
+            yield Shared(Network(layers, network.steps), data_in_files(data, folder), folder, {})
         finally:
             take_tables_out_of_files(network)
             for layer, copy in zip(network.layers, layers, strict=True):

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from pyslide.arrays import FloatArray, IntArray, require_finite, require_shape
 from pyslide.building import build_network, rebuild_layer
 from pyslide.conventions import Conventions
-from pyslide.engine.network import Layer, Network
+from pyslide.engine.network import HashNeurons, Layer, Network, neuron_keys
 from pyslide.engine.ragged import segment_reduce
 from pyslide.engine.step import BatchPass, Draws, training_step
 from pyslide.engine.threads import Threads
@@ -161,6 +161,7 @@ class Trainer:
     ) -> None:
         self.settings = settings
         self.threads = Threads(settings.threads)
+        self.hash_neurons: HashNeurons = neuron_keys
         self.features, self.labels = checked_data(settings, features, labels)
         self.sample_weights = checked_weights(settings, sample_weights, self.features.shape[0])
         streams = generators(settings.seed, len(STREAMS))
@@ -221,7 +222,13 @@ class Trainer:
             if settings.hashing is not None:
                 conventions = self.settings.conventions
                 rebuild_layer(
-                    layer, settings.hashing, conventions, generator, self.threads, new_functions=new_functions
+                    layer,
+                    settings.hashing,
+                    conventions,
+                    generator,
+                    self.threads,
+                    new_functions=new_functions,
+                    hash_neurons=self.hash_neurons,
                 )
         self.shuffle_pools()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -135,6 +136,10 @@ def keys_of(
     return keys, int(failures.sum())
 
 
+HashNeurons = Callable[[Layer, LayerTables, Conventions], tuple[IntArray, int]]
+"""Who hashes all neurons of a layer: `neuron_keys`, or several processes that call it for some neurons each."""
+
+
 def neuron_keys(layer: Layer, tables: LayerTables, conventions: Conventions) -> tuple[IntArray, int]:
     """Return the keys of all neurons by the hash of their weights, shape (N, L), and the densification failures.
 
@@ -163,6 +168,7 @@ def rebuild(
     conventions: Conventions,
     family: Family | None = None,
     threads: Threads = SERIAL,
+    hash_neurons: HashNeurons = neuron_keys,
 ) -> None:
     """Hash every neuron of a layer anew and rebuild its tables, in place (section 4.2).
 
@@ -178,6 +184,8 @@ def rebuild(
     family : Family, optional
         New hash functions (question 22).
     threads : Threads
+    hash_neurons : callable
+        Its keys, shape (N, L), are those of its own transposed: the tables take their memory.
     """
     tables = layer.tables
     if tables is None:
@@ -185,7 +193,7 @@ def rebuild(
     if family is not None:
         tables.family = family
     tables.tables = empty_tables(tables.table_bits)  # the old members go before the new ones come
-    keys, tables.densification_failures = neuron_keys(layer, tables, conventions)
+    keys, tables.densification_failures = hash_neurons(layer, tables, conventions)
     arrival = order if conventions.insertion_order == "given_order" else np.arange(layer.neurons)
     members = keys.T.view(np.int32)  # in the keys' memory: both at once would be a third of the weights'
     tables.tables = build_tables(
