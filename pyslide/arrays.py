@@ -17,6 +17,11 @@ BoolArray = npt.NDArray[np.bool_]
 """Masks."""
 
 
+def index_dtype(size: int) -> type[np.signedinteger[Any]]:
+    """Return the narrower integers of 32 and 64 bits that can index so many places."""
+    return np.int32 if size < 2**31 else np.int64
+
+
 def require_shape(array: npt.NDArray[Any], shape: tuple[int | None, ...], name: str) -> None:
     """Refuse an array of another shape; None stands for any length.
 

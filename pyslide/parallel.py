@@ -42,7 +42,7 @@ LONGEST_INTERVAL = 50
 """Steps of a worker between two reports, where tables are rebuilt more rarely."""
 
 NEURONS_AT_A_TIME = 8192
-"""Neurons whose keys a worker holds before it writes them to the shared file: few enough for memory that is used again."""
+"""Neurons whose keys a worker holds before it writes them to the shared file: few enough to use their memory again."""
 
 
 class WorkerDiedError(PyslideError):

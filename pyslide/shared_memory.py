@@ -136,7 +136,7 @@ def put_tables_in_files(shared: Shared) -> None:
 
 
 def in_space(shared: Shared, name: str, array: np.ndarray) -> np.ndarray:
-    """Return an array of rebuilt tables as it is where it lies in a mapped file, else a copy in the one of that name."""
+    """Return an array of rebuilt tables as it is where it is mapped already, else a copy in the file of that name."""
     if array.size == 0 or is_mapped(array):
         return array
     copy = space_for(shared, name, array.size, array.dtype)

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.random import Generator
 
-from pyslide.arrays import FloatArray, IntArray, require_finite, require_shape
+from pyslide.arrays import FloatArray, IntArray, index_dtype, require_finite, require_shape
 from pyslide.building import build_network, rebuild_layer
 from pyslide.conventions import Conventions
 from pyslide.engine.network import HashNeurons, Layer, Network, neuron_keys
@@ -404,7 +404,7 @@ def layer_draws(generator: Generator, layer: Layer, pool: IntArray, samples: int
     sampling = layer.tables.sampling
     width = min(layer.neurons, max(sampling.minimum_active, sampling.budget))
     places = (starts[:, None] + np.arange(width)) % layer.neurons
-    return Draws(orders, pool[places])
+    return Draws(orders, pool[places].astype(index_dtype(layer.neurons)))  # half as much to send to a worker
 
 
 def precision_at_1(batch_pass: BatchPass) -> float:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pyslide.arrays import FloatArray, IntArray
+from pyslide.arrays import FloatArray, IntArray, index_dtype
 
 
 class ActiveSets(NamedTuple):
@@ -64,8 +64,8 @@ def pack(samples: IntArray, neurons: IntArray, population: int) -> IntArray:
 
     Integers of 32 bits where they hold every pair: they sort twice as fast as those of 64.
     """
-    narrow = (int(samples.max(initial=0)) + 1) * population < 2**31
-    packed: IntArray = samples.astype(np.int32 if narrow else np.int64)
+    pairs = (int(samples.max(initial=0)) + 1) * population
+    packed: IntArray = samples.astype(index_dtype(pairs))
     packed *= packed.dtype.type(population)
     return packed + neurons.astype(packed.dtype, copy=False)
 

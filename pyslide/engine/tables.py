@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
-from pyslide.arrays import FloatArray, IntArray
+from pyslide.arrays import FloatArray, IntArray, index_dtype
 from pyslide.engine.ragged import contains, distinct, group_starts, offsets_of, ranks_in_groups, spans
 from pyslide.engine.threads import SERIAL, Threads
 
@@ -244,7 +244,7 @@ def join(parts: list[Tables], members: IntArray) -> Tables:
     lengths = np.concatenate([part.sizes for part in parts])
     arrivals = np.concatenate([part.arrivals for part in parts])
     held = flat[:end] if 2 * end > flat.size else flat[:end].copy()  # a view keeps all of the memory
-    offsets = offsets_of(lengths, np.int32 if end < 2**31 else np.int64)
+    offsets = offsets_of(lengths, index_dtype(end))
     return Tables(addresses, offsets, held, arrivals, parts[0].table_bits)
 
 
@@ -298,8 +298,8 @@ def build_tables(
         Memory for the members, which may be that of the keys: those of a table are read before its members are written.
     """
     neurons, count = keys.shape
-    empty = empty_tables(table_bits, np.int32 if neurons < 2**31 else np.int64)
-    address = np.int32 if count << table_bits < 2**31 else np.int64
+    empty = empty_tables(table_bits, index_dtype(neurons))
+    address = index_dtype(count << table_bits)
     ids = order.astype(empty.members.dtype)
     in_order = bool((order[1:] > order[:-1]).all())
     space = np.empty((count, neurons), dtype=ids.dtype) if members is None else members
