@@ -10,16 +10,7 @@ from numpy.random import Generator
 
 from pyslide.arrays import FloatArray, IntArray
 from pyslide.conventions import Conventions
-from pyslide.engine.network import (
-    HashNeurons,
-    Layer,
-    LayerCandidates,
-    LayerTables,
-    Network,
-    neuron_keys,
-    new_layer,
-    rebuild,
-)
+from pyslide.engine.network import HashNeurons, Layer, LayerCandidates, LayerTables, Network, new_layer, rebuild
 from pyslide.engine.tables import empty_tables
 from pyslide.engine.threads import SERIAL, Threads
 from pyslide.randomness import draw_family, draw_multipliers, draw_permutation, draw_uniforms, draw_weights
@@ -109,7 +100,7 @@ def rebuild_layer(
     threads: Threads = SERIAL,
     *,
     new_functions: bool,
-    hash_neurons: HashNeurons = neuron_keys,
+    hash_neurons: HashNeurons | None = None,
 ) -> None:
     """Rebuild a layer's tables with fresh draws, under new hash functions where asked for."""
     if layer.tables is None:

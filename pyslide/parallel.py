@@ -197,30 +197,56 @@ def run_asynchronously(
     NonFiniteError
         If a loss is no longer finite.
     """
-    private, threads, hash_neurons = trainer.network, trainer.threads, trainer.hash_neurons
+    last = np.inf if steps is None else steps
     with (
         orderly_termination(),
         DeferredInterrupt() as interrupt,  # until the trainer has what workers wrote
-        shared_memory(trainer, workers.kind) as shared,
-        pool_of(workers) as pool,
+        crew_of(trainer, workers) as crew,
     ):
+        while trainer.epoch < epochs and trainer.network.steps < last:
+            if interrupt.requested:
+                return False
+            finish_interval(trainer, crew.train(interval_of(trainer, workers, last)), callbacks)
+    return True
+
+
+class Crew(NamedTuple):
+    """Workers that are there, and what they share."""
+
+    trainer: Trainer
+    workers: Workers
+    shared: Shared
+    pool: joblib.Parallel
+
+    def train(self, steps: int) -> list[StepRecord]:
+        """Train on so many batches and return their records; the trainer itself does not move on.
+
+        Raises
+        ------
+        WorkerDiedError
+            If a worker's process is gone.
+        NonFiniteError
+            If a loss is no longer finite.
+        """
+        put_tables_in_files(self.shared)
+        return work(self.pool, self.shared, next_tasks(self.trainer, steps), self.workers.count)
+
+
+@contextmanager
+def crew_of(trainer: Trainer, workers: Workers) -> Iterator[Crew]:
+    """Give workers for a trainer, whose network is meanwhile the one that they share."""
+    private, threads, hash_neurons = trainer.network, trainer.threads, trainer.hash_neurons
+    with shared_memory(trainer, workers.kind) as shared, pool_of(workers) as pool:
         trainer.network = shared.network  # rebuilds read what workers wrote
         trainer.threads = Threads(max(threads.count, workers.count))  # while tables are rebuilt, workers wait
         if shared.folder is not None:
             trainer.hash_neurons = partial(hash_in_workers, pool, shared, workers.count)
         try:
-            while trainer.epoch < epochs and (steps is None or trainer.network.steps < steps):
-                if interrupt.requested:
-                    return False
-                last = np.inf if steps is None else steps
-                put_tables_in_files(shared)
-                tasks = next_tasks(trainer, interval_of(trainer, workers, last))
-                finish_interval(trainer, work(pool, shared, tasks, workers.count), callbacks)
+            yield Crew(trainer, workers, shared, pool)
         finally:
             trainer.threads.close()
             trainer.network, trainer.threads, trainer.hash_neurons = private, threads, hash_neurons
             private.steps = shared.network.steps  # tables are the same objects in both
-    return True
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from numpy.random import Generator
 from pyslide.arrays import FloatArray, IntArray, index_dtype, require_finite, require_shape
 from pyslide.building import build_network, rebuild_layer
 from pyslide.conventions import Conventions
-from pyslide.engine.network import HashNeurons, Layer, Network, neuron_keys
+from pyslide.engine.network import HashNeurons, Layer, Network
 from pyslide.engine.ragged import segment_reduce
 from pyslide.engine.step import BatchPass, Draws, training_step
 from pyslide.engine.threads import Threads
@@ -161,7 +161,7 @@ class Trainer:
     ) -> None:
         self.settings = settings
         self.threads = Threads(settings.threads)
-        self.hash_neurons: HashNeurons = neuron_keys
+        self.hash_neurons: HashNeurons | None = None
         self.features, self.labels = checked_data(settings, features, labels)
         self.sample_weights = checked_weights(settings, sample_weights, self.features.shape[0])
         streams = generators(settings.seed, len(STREAMS))

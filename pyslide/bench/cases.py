@@ -19,6 +19,8 @@ PROFILED = 3
 COUNTED = 3
 """Steps after those, of which active neurons and touched rows are counted."""
 
+REBUILD_INTERVAL = 50
+"""Steps between rebuilds, as in the paper's schedule and the original program."""
 MOST_BATCHES = 200
 """Batches of rows that are made or kept at most."""
 
@@ -34,8 +36,11 @@ class Case(NamedTuple):
 
 
 def rows_needed(shape: Shape, steps: int) -> int:
-    """Return for how many rows every step, timed or not, has a batch of its own; in long runs batches come again."""
-    return shape.batch * min(WARM_UP + steps + PROFILED + COUNTED, MOST_BATCHES)
+    """Return for how many rows every step, timed or not, has a batch of its own; in long runs batches come again.
+
+    Workers have those of an interval between two rebuilds at least: the end of the rows ends it.
+    """
+    return shape.batch * max(min(WARM_UP + steps + PROFILED + COUNTED, MOST_BATCHES), REBUILD_INTERVAL)
 
 
 def synthetic_rows(shape: Shape, steps: int) -> Dataset:

@@ -1,26 +1,31 @@
-"""Who is measured: SLIDE, the full and the sampled softmax in the same engine, and both in PyTorch.
+"""Who is measured: SLIDE, alone and with workers, the full and the sampled softmax in the same engine, and PyTorch's.
 
-A contender is built from a case and has ``step()``, which trains on the next batch.  PyTorch is the extra ``peers``.
+A contender is built from a case and has ``step()``, which trains on the batches of its turn.  PyTorch is the extra
+``peers``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from copy import deepcopy
 from importlib.util import find_spec
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from joblib.externals.loky import get_reusable_executor
 
-from pyslide.bench.cases import Case
+from pyslide.bench.cases import REBUILD_INTERVAL, Case
 from pyslide.bench.counts import Counts, next_counts
 from pyslide.building import classes_by_frequency, layer_candidates
 from pyslide.engine.candidates import candidate_sets
 from pyslide.engine.ragged import contains, distinct, spans
 from pyslide.engine.sampling import label_sets
 from pyslide.errors import MissingExtraError, OutOfRangeError
+from pyslide.parallel import Workers, crew_of, finish_interval, interval_of
 from pyslide.randomness import draw_candidates, generators
 from pyslide.settings import CandidateSampling, LayerSettings
+from pyslide.shared_memory import put_tables_in_files
 from pyslide.spec.candidates import candidate_log_weights
 from pyslide.training import Schedule, Trainer, TrainingSettings
 
@@ -38,8 +43,11 @@ class Sizes(NamedTuple):
 class Contender(Protocol):
     """What is measured."""
 
+    steps_a_turn: int
+    """Batches that one call of `step` trains on."""
+
     def step(self) -> None:
-        """Train on one batch."""
+        """Train on the next batches."""
 
     def sizes(self) -> Sizes:
         """Return the sizes of the step that comes next."""
@@ -54,6 +62,8 @@ class EngineContender:
     choice : mapping of str to object
         How the output layer's active neurons are chosen, as `LayerSettings` takes it; nothing for all of them.
     """
+
+    steps_a_turn = 1
 
     def __init__(self, case: Case, **choice: Any) -> None:
         shape = case.shape
@@ -93,6 +103,38 @@ class EngineContender:
         return Sizes(counts.active / counts.samples, counts.touched)
 
 
+class WorkersContender(EngineContender):
+    """SLIDE with an asynchronous worker a core, each a process with one thread.
+
+    A turn is what workers do between two rebuilds.
+    """
+
+    steps_a_turn = REBUILD_INTERVAL
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(case._replace(threads=1), hashing=case.hashing)
+        self.ends = ExitStack()
+        self.crew = self.ends.enter_context(crew_of(self.trainer, Workers(count=case.threads)))
+
+    def step(self) -> None:
+        """Train on the batches of a turn."""
+        left = self.steps_a_turn
+        while left:
+            steps = interval_of(self.trainer, self.crew.workers, self.trainer.network.steps + left)
+            finish_interval(self.trainer, self.crew.train(steps), [])
+            left -= steps
+
+    def rebuild(self) -> None:
+        """Hash every neuron anew and rebuild the tables, where workers find them."""
+        super().rebuild()
+        put_tables_in_files(self.crew.shared)
+
+    def close(self) -> None:
+        """End the workers, which joblib would keep for the next who needs some, and remove their files."""
+        self.ends.close()
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+
+
 def candidates_of(case: Case) -> CandidateSampling:
     """Return a sampled softmax with so many candidates as SLIDE's active sets are filled up to."""
     count = max(1, min(case.hashing.sampling.minimum_active, case.shape.labels))
@@ -127,6 +169,8 @@ def import_torch() -> Any:
 
 class TorchInput:
     """What PyTorch's contenders share: the next rows, and a hidden layer as an embedding bag with sparse gradients."""
+
+    steps_a_turn = 1
 
     def __init__(self, case: Case) -> None:
         self.torch = import_torch()
@@ -259,6 +303,7 @@ Builder = Callable[[Case], Contender]
 
 CONTENDERS: Mapping[str, Builder] = {
     "slide": lambda case: EngineContender(case, hashing=case.hashing),
+    "slide with workers": WorkersContender,
     "full softmax": EngineContender,
     "sampled softmax": lambda case: EngineContender(case, candidates=candidates_of(case)),
     "torch full softmax": TorchFullSoftmax,

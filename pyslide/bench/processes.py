@@ -21,7 +21,7 @@ from pyslide.interruption import DeferredInterrupt, orderly_termination
 
 POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Where libraries for linear algebra read how many threads they may start."""
-SECONDS_TO_END = 5.0
+SECONDS_TO_END = 15.0
 """After which a process that was told to end is killed."""
 MOMENT = 0.005
 """Seconds; a process that used less than a fifth of them has come to rest."""
@@ -49,16 +49,19 @@ def come_to_rest() -> None:
 
 
 def serve(connection: Connection) -> None:
-    """Build an object, then call its methods one after the other and send what they return, until nobody asks."""
+    """Build an object, call its methods one after the other and send what they return, until nobody asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     try:
-        served = connection.recv()()
-        connection.send(None)
-        while True:
-            method, arguments = connection.recv()
-            answer = getattr(served, method)(*arguments)
-            come_to_rest()
-            connection.send(answer)
+        with orderly_termination(), ExitStack() as ends:
+            served = connection.recv()()
+            if hasattr(served, "close"):  # it holds more than memory
+                ends.callback(served.close)
+            connection.send(None)
+            while True:
+                method, arguments = connection.recv()
+                answer = getattr(served, method)(*arguments)
+                come_to_rest()
+                connection.send(answer)
     except (EOFError, ConnectionError):  # the other end was closed
         return
     except Exception:
@@ -72,7 +75,7 @@ class Remote:
         self.name = name
         context = get_context("spawn")
         self.connection, far = context.Pipe()
-        self.process = context.Process(target=serve, args=(far,), daemon=True)
+        self.process = context.Process(target=serve, args=(far,))  # a daemon could have no workers of its own
         self.process.start()
         far.close()
 
@@ -144,7 +147,7 @@ def in_processes(builders: Mapping[str, Callable[[], Any]], threads: int) -> Ite
     Parameters
     ----------
     builders : mapping of str to callable
-        Each can be pickled, and builds the object in its process.
+        Each can be pickled, and builds the object in its process.  What has a method ``close`` is closed in the end.
     threads : int
         For linear algebra, in each.
 

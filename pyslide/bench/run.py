@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyslide.bench.cases import COUNTED, PROFILED, WARM_UP, Case
-from pyslide.bench.contenders import CONTENDERS, EngineContender, Sizes
+from pyslide.bench.cases import COUNTED, PROFILED, REBUILD_INTERVAL, WARM_UP, Case
+from pyslide.bench.contenders import CONTENDERS, EngineContender, Sizes, WorkersContender
 from pyslide.bench.memory import peak_resident_bytes
 from pyslide.bench.processes import Remote, in_processes
 from pyslide.bench.stages import STATIONS, median_seconds, station_seconds
 
-REBUILD_INTERVAL = 50
-"""Steps between rebuilds, as in the paper's schedule and the original program."""
 REBUILDS = 3
 """Rebuilds that are timed."""
 
@@ -52,10 +50,10 @@ class Measured:
         self.contender = CONTENDERS[name](case)
 
     def step(self) -> float:
-        """Return the seconds of one step."""
+        """Let it have a turn, and return the seconds of one step."""
         started = time.perf_counter()
         self.contender.step()
-        return time.perf_counter() - started
+        return (time.perf_counter() - started) / self.contender.steps_a_turn
 
     def rebuild(self) -> float:
         """Return the seconds of a rebuild; 0 for a contender without tables."""
@@ -70,8 +68,8 @@ class Measured:
         return peak_resident_bytes()
 
     def profile(self) -> dict[str, float]:
-        """Return the seconds of the stations of one more step; only our own engine has any."""
-        if not isinstance(self.contender, EngineContender):
+        """Return the seconds of the stations of one more step, which only our own engine in this process has."""
+        if not isinstance(self.contender, EngineContender) or isinstance(self.contender, WorkersContender):
             return {}
         return station_seconds(self.contender.step, STATIONS, self.contender.threads)
 
@@ -79,12 +77,17 @@ class Measured:
         """Return the sizes of one more step."""
         sizes = self.contender.sizes()
         if isinstance(self.contender, EngineContender) and not self.contender.all_active:  # else all are the same
-            self.contender.step()
+            self.contender.trainer.step()
         return sizes
+
+    def close(self) -> None:
+        """End what the contender began."""
+        if isinstance(self.contender, WorkersContender):
+            self.contender.close()
 
 
 def take_turns(remotes: Mapping[str, Remote], steps: int) -> dict[str, list[float]]:
-    """Let everybody make a step in turn and return the seconds of each step, those that warm up left out."""
+    """Let everybody train in turn and return the seconds of each step, those that warm up left out."""
     seconds: dict[str, list[float]] = {name: [] for name in remotes}
     for turn in range(WARM_UP + steps):
         for name, remote in remotes.items():
@@ -105,7 +108,7 @@ def measure(
     names : sequence of str
         Keys of `CONTENDERS`.
     steps : int
-        Timed steps of each, after three that are not timed.
+        Timed turns of each, after three that are not timed: a step, or what workers do between two rebuilds.
     rebuild_interval : int
         Steps between rebuilds, for the amortised time.
 

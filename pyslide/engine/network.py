@@ -168,7 +168,7 @@ def rebuild(
     conventions: Conventions,
     family: Family | None = None,
     threads: Threads = SERIAL,
-    hash_neurons: HashNeurons = neuron_keys,
+    hash_neurons: HashNeurons | None = None,
 ) -> None:
     """Hash every neuron of a layer anew and rebuild its tables, in place (section 4.2).
 
@@ -184,8 +184,8 @@ def rebuild(
     family : Family, optional
         New hash functions (question 22).
     threads : Threads
-    hash_neurons : callable
-        Its keys, shape (N, L), are those of its own transposed: the tables take their memory.
+    hash_neurons : callable, optional
+        Who hashes them; `neuron_keys` unless given.  The tables take the memory of its keys, which is (L, N).
     """
     tables = layer.tables
     if tables is None:
@@ -193,7 +193,7 @@ def rebuild(
     if family is not None:
         tables.family = family
     tables.tables = empty_tables(tables.table_bits)  # the old members go before the new ones come
-    keys, tables.densification_failures = hash_neurons(layer, tables, conventions)
+    keys, tables.densification_failures = (hash_neurons or neuron_keys)(layer, tables, conventions)
     arrival = order if conventions.insertion_order == "given_order" else np.arange(layer.neurons)
     members = keys.T.view(np.int32)  # in the keys' memory: both at once would be a third of the weights'
     tables.tables = build_tables(
