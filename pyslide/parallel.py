@@ -234,10 +234,9 @@ class Crew(NamedTuple):
 
 @contextmanager
 def crew_of(trainer: Trainer, workers: Workers) -> Iterator[Crew]:
-    """Give workers for a trainer, whose network is meanwhile the one that they share."""
-    private, threads, hash_neurons = trainer.network, trainer.threads, trainer.hash_neurons
+    """Give workers for a trainer, whose network they share."""
+    threads, hash_neurons = trainer.threads, trainer.hash_neurons
     with shared_memory(trainer, workers.kind) as shared, pool_of(workers) as pool:
-        trainer.network = shared.network  # rebuilds read what workers wrote
         trainer.threads = Threads(max(threads.count, workers.count))  # while tables are rebuilt, workers wait
         if shared.folder is not None:
             trainer.hash_neurons = partial(hash_in_workers, pool, shared, workers.count)
@@ -245,8 +244,7 @@ def crew_of(trainer: Trainer, workers: Workers) -> Iterator[Crew]:
             yield Crew(trainer, workers, shared, pool)
         finally:
             trainer.threads.close()
-            trainer.network, trainer.threads, trainer.hash_neurons = private, threads, hash_neurons
-            private.steps = shared.network.steps  # tables are the same objects in both
+            trainer.threads, trainer.hash_neurons = threads, hash_neurons
 
 
 @contextmanager

@@ -64,6 +64,17 @@ def mapped(array: Any, path: Path) -> np.ndarray:
     return copy
 
 
+def unmapped(array: np.ndarray) -> np.ndarray:
+    """Return an array as it is, or a copy in memory where it is mapped, whose file is then removed."""
+    if not is_mapped(array):
+        return array
+    copy = np.array(array)  # in the same order
+    filename = getattr(array, "filename", None)  # of a mapped file, and of a view of one
+    if filename is not None:
+        Path(filename).unlink(missing_ok=True)  # its memory is free before the next is copied
+    return copy
+
+
 def space_for(shared: Shared, name: str, size: int, dtype: npt.DTypeLike) -> np.ndarray:
     """Return so many numbers of a mapped file that is kept under a name: its pages need not be cleared each time.
 
@@ -87,10 +98,9 @@ def is_mapped(array: np.ndarray) -> bool:
     return isinstance(base, mmap)
 
 
-def arrays_of(layer: Layer) -> dict[str, np.ndarray]:
-    """Return the arrays of a layer that training changes."""
-    named = {field.name: getattr(layer, field.name) for field in fields(layer)}
-    return {name: value for name, value in named.items() if isinstance(value, np.ndarray)}
+def names_of_arrays(layer: Layer) -> list[str]:
+    """Return the names of the arrays of a layer that training changes."""
+    return [field.name for field in fields(layer) if isinstance(getattr(layer, field.name), np.ndarray)]
 
 
 def bytes_of_batch(batch: Batch) -> int:
@@ -103,7 +113,7 @@ def bytes_of(network: Network) -> int:
     """Return how much memory a network and its tables take."""
     size = 0
     for layer in network.layers:
-        size += sum(array.nbytes for array in arrays_of(layer).values())
+        size += sum(getattr(layer, name).nbytes for name in names_of_arrays(layer))
         if layer.tables is not None:
             size += sum(array.nbytes for array in layer.tables.tables.arrays().values())
         if layer.candidates is not None:
@@ -111,16 +121,27 @@ def bytes_of(network: Network) -> int:
     return size
 
 
-def in_files(layer: Layer, folder: Path, name: str) -> Layer:
-    """Return a layer with the same tables whose arrays are mapped files."""
-    copy = replace(layer)
-    for field, array in arrays_of(layer).items():
-        setattr(copy, field, mapped(array, folder / f"{name}-{field}"))
+def put_in_files(layer: Layer, folder: Path, name: str) -> None:
+    """Move the arrays of a layer to mapped files, one after the other: never are two of them in memory twice."""
+    for field in names_of_arrays(layer):
+        setattr(layer, field, mapped(getattr(layer, field), folder / f"{name}-{field}"))
     if layer.candidates is not None:
         orders = layer.candidates.ranks, layer.candidates.classes
         ranks, classes = (mapped(order, folder / f"{name}-order{place}") for place, order in enumerate(orders))
-        copy.candidates = replace(layer.candidates, ranks=ranks, classes=classes)
-    return copy
+        layer.candidates = replace(layer.candidates, ranks=ranks, classes=classes)
+
+
+def take_out_of_files(layer: Layer) -> None:
+    """Move the arrays of a layer and its tables back to the memory of this process."""
+    for field in names_of_arrays(layer):
+        setattr(layer, field, unmapped(getattr(layer, field)))
+    if layer.candidates is not None:
+        orders = layer.candidates.ranks, layer.candidates.classes
+        layer.candidates = replace(layer.candidates, ranks=unmapped(orders[0]), classes=unmapped(orders[1]))
+    if layer.tables is not None:
+        tables = layer.tables.tables
+        arrays = {name: unmapped(array) for name, array in tables.arrays().items()}
+        layer.tables.tables = Tables(**arrays, table_bits=tables.table_bits)
 
 
 def put_tables_in_files(shared: Shared) -> None:
@@ -142,15 +163,6 @@ def in_space(shared: Shared, name: str, array: np.ndarray) -> np.ndarray:
     copy = space_for(shared, name, array.size, array.dtype)
     copy[...] = array
     return copy
-
-
-def take_tables_out_of_files(network: Network) -> None:
-    """Move tables back to the memory of this process."""
-    for layer in network.layers:
-        if layer.tables is not None:
-            tables = layer.tables.tables
-            arrays = {name: np.array(array) for name, array in tables.arrays().items()}
-            layer.tables.tables = Tables(**arrays, table_bits=tables.table_bits)
 
 
 def batch_in_files(batch: Batch, folder: Path, name: str) -> Batch:
@@ -182,8 +194,8 @@ def data_in_files(data: Data, folder: Path) -> Data:
 def shared_memory(trainer: Trainer, kind: str) -> Iterator[Shared]:
     """Give a network whose arrays all workers can write to, and the data; the trainer has what they wrote in the end.
 
-    Threads have the arrays of the trainer.  For processes these are copied to mapped files, which are gone in the end,
-    whatever happens.
+    Threads have the arrays of the trainer.  For processes these are moved to mapped files, and back in the end,
+    whatever happens: meanwhile the network has other arrays.
     """
     network, data = trainer.network, data_of(trainer)
     if kind == "threads":
@@ -192,11 +204,10 @@ def shared_memory(trainer: Trainer, kind: str) -> Iterator[Shared]:
     size = bytes_of(network) + sum(bytes_of_batch(batch) for batch in (data.features, data.labels))
     with tempfile.TemporaryDirectory(prefix="pyslide-workers-", dir=shared_folder(size)) as name:
         folder = Path(name)
-        layers = [in_files(layer, folder, f"layer{depth}") for depth, layer in enumerate(network.layers)]
         try:
-            yield Shared(Network(layers, network.steps), data_in_files(data, folder), folder, {})
+            for depth, layer in enumerate(network.layers):
+                put_in_files(layer, folder, f"layer{depth}")
+            yield Shared(network, data_in_files(data, folder), folder, {})
         finally:
-            take_tables_out_of_files(network)
-            for layer, copy in zip(network.layers, layers, strict=True):
-                for field, array in arrays_of(layer).items():
-                    array[...] = getattr(copy, field)
+            for layer in network.layers:
+                take_out_of_files(layer)

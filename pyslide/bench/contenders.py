@@ -303,7 +303,7 @@ Builder = Callable[[Case], Contender]
 
 CONTENDERS: Mapping[str, Builder] = {
     "slide": lambda case: EngineContender(case, hashing=case.hashing),
-    "slide with workers": WorkersContender,
+    "asynchronous slide": WorkersContender,
     "full softmax": EngineContender,
     "sampled softmax": lambda case: EngineContender(case, candidates=candidates_of(case)),
     "torch full softmax": TorchFullSoftmax,

@@ -1,6 +1,7 @@
 """What is counted, and who has a turn; how fast anything is, is no matter of tests."""
 
 import threading
+import time
 from copy import deepcopy
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from bench_cases import PLAIN, TABLES, TINY, tiny_case
 
+from pyslide import shared_memory
 from pyslide.bench import SHAPES, ladder, measure, stages
 from pyslide.bench.cases import (
     COUNTED,
@@ -47,6 +49,38 @@ def test_contenders_side_by_side():
     assert tables.times_as_fast == pytest.approx(slowest / tables.amortised_milliseconds)
     assert min(tables.peak_megabytes, full.peak_megabytes) > 10  # an interpreter alone
     assert {"forward, active neurons", "optimiser, weights"} <= set(tables.stages) <= set(STATIONS.values())
+
+
+def test_workers_beside_the_others():
+    """Their turn is an interval between two rebuilds, and what it takes is shared by its steps."""
+    workers, alone = measure(tiny_case(threads=2), ["asynchronous slide", "slide"], 1)
+    assert workers.rebuild_milliseconds > 0
+    assert workers.stages == {}  # they are in other processes
+    assert 20 <= workers.active_neurons < workers.touched_rows <= 60
+    assert alone.stages != {}
+
+
+def test_a_turn_of_workers(tmp_path, monkeypatch):
+    monkeypatch.setattr(shared_memory, "shared_folder", lambda size: str(tmp_path))
+    measured = Measured("asynchronous slide", tiny_case(threads=2))
+    contender = measured.contender
+    before = contender.trainer.network.layers[1].weights.copy()
+    try:
+        assert len(list(tmp_path.iterdir())) == 1
+        started = time.perf_counter()
+        spent = measured.step()
+        assert REBUILD_INTERVAL * spent <= time.perf_counter() - started
+        assert contender.trainer.network.steps == REBUILD_INTERVAL
+        assert contender.trainer.epoch == 1
+        members = contender.trainer.network.layers[1].tables.tables.members.copy()
+        measured.rebuild()
+        tables = contender.trainer.network.layers[1].tables.tables
+        assert all(shared_memory.is_mapped(array) for array in tables.arrays().values())
+        assert not np.array_equal(tables.members, members)
+    finally:
+        measured.close()
+    assert list(tmp_path.iterdir()) == []
+    assert not np.array_equal(contender.trainer.network.layers[1].weights, before)
 
 
 def test_a_rebuild_is_shared_by_the_steps_of_an_interval():
@@ -233,7 +267,8 @@ def test_peers_by_name():
 
 
 def test_every_step_has_rows_of_its_own():
-    assert rows_needed(TINY, 4) == 16 * (WARM_UP + 4 + PROFILED + COUNTED)
+    assert rows_needed(TINY, 60) == 16 * (WARM_UP + 60 + PROFILED + COUNTED)
+    assert rows_needed(TINY, 4) == 16 * REBUILD_INTERVAL  # those of a turn of workers
     one, two = synthetic_rows(TINY, 4), synthetic_rows(TINY, 4)
     assert one.rows == rows_needed(TINY, 4)
     assert rows_needed(TINY, 10**6) == 16 * MOST_BATCHES

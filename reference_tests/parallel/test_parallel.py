@@ -7,6 +7,8 @@ import sys
 import tempfile
 import time
 import traceback
+import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,11 @@ import pytest
 from pyslide import checkpoint, parallel, shared_memory
 from pyslide.conventions import PAPER
 from pyslide.data import planted_dataset
+from pyslide.engine.network import neuron_keys
+from pyslide.engine.tables import empty_tables
 from pyslide.errors import NonFiniteError, OutOfRangeError
 from pyslide.evaluation import evaluate
-from pyslide.parallel import Workers, run_asynchronously
+from pyslide.parallel import Workers, crew_of, hash_in_workers, hash_share, run_asynchronously
 from pyslide.randomness import generators
 from pyslide.settings import CandidateSampling, Hashing, LayerSettings
 from pyslide.spec.optimizer import Optimizer
@@ -140,17 +144,78 @@ def test_the_run_goes_on_where_workers_left_off(data, kind):
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_two_workers_take_every_batch_once_and_change_the_trainers_own_arrays(data, kind, folders):
+def test_two_workers_take_every_batch_once_and_change_the_trainers_own_network(data, kind, folders):
     worked = trainer_on(data)
-    arrays = [layer.weights for layer in worked.network.layers]
-    before = [array.copy() for array in arrays]
+    network, layers = worked.network, list(worked.network.layers)
+    before = [layer.weights.copy(order="K") for layer in layers]
     seen = []
     assert run_asynchronously(worked, 1, Workers(count=2, kind=kind), [lambda _, record: seen.append(record.step)])
     assert seen == list(range(1, 39))  # 600 rows in batches of 16
     assert worked.network.steps == 38
-    assert all(layer.weights is array for layer, array in zip(worked.network.layers, arrays, strict=True))
-    assert not any(np.array_equal(array, old) for array, old in zip(arrays, before, strict=True))
+    assert worked.network is network
+    for layer, mine, old in zip(network.layers, layers, before, strict=True):
+        assert layer is mine
+        assert type(layer.weights) is np.ndarray
+        assert layer.weights.strides == old.strides
+        assert not np.array_equal(layer.weights, old)
     assert left_behind(folders) == []
+
+
+@pytest.fixture
+def crew(data):
+    """Return two processes that share a trainer's network, its tables still empty."""
+    worked = trainer_on(data)
+    with crew_of(worked, Workers(count=2, kind="processes")) as crew:
+        layer = worked.network.layers[1]
+        layer.tables.tables = empty_tables(layer.tables.table_bits)
+        yield crew
+
+
+def test_workers_hash_what_one_alone_does(crew, monkeypatch):
+    """A half of the neurons each, a few at a time; the bins of a sparse neuron find no donor."""
+    layer = crew.trainer.network.layers[1]
+    layer.weights[:, :] = np.where(layer.weights > 0.15, layer.weights, 0)
+    layer.weights[[3, 40]] = 0
+    conventions = replace(PAPER, dense_input="as_its_nonzeros")
+    keys, failures = neuron_keys(layer, layer.tables, conventions)
+    monkeypatch.setattr(parallel, "NEURONS_AT_A_TIME", 7)  # in this process only
+    for _ in range(2):  # the second time into the same file
+        found, failed = hash_in_workers(crew.pool, crew.shared, 2, layer, layer.tables, conventions)
+        assert np.array_equal(found, keys)
+        assert failed == failures > 0
+        assert shared_memory.is_mapped(found)
+    whole = np.zeros((8, 60), dtype=np.uint32)
+    assert hash_share(layer, layer.tables, conventions, whole, slice(0, 60), os.getpid()) == failures
+    assert np.array_equal(whole.T, keys)
+
+
+def test_all_arrays_of_workers_are_mapped_and_none_is_kept_besides(data):
+    worked = trainer_on(data)
+    first = weakref.ref(worked.network.layers[1].weights)
+    with shared_memory.shared_memory(worked, "processes") as shared:
+        assert shared.network is worked.network
+        shared_memory.put_tables_in_files(shared)
+        for layer in shared.network.layers:
+            names = shared_memory.names_of_arrays(layer)
+            assert {"weights", "weight_first", "weight_second", "touches", "biases"} <= set(names)
+            assert all(shared_memory.is_mapped(getattr(layer, name)) for name in names)
+        assert first() is None
+        tables = shared.network.layers[1].tables.tables.arrays()
+        assert all(shared_memory.is_mapped(array) for array in tables.values())
+
+
+def test_a_file_is_written_again_until_it_is_too_small(data):
+    with shared_memory.shared_memory(trainer_on(data), "processes") as shared:
+        first = shared_memory.space_for(shared, "space", 80, np.int32)
+        first[:] = 7
+        again = shared_memory.space_for(shared, "space", 90, np.int32)
+        assert again.size == 90
+        assert np.shares_memory(first, again)
+        larger = shared_memory.space_for(shared, "space", 91, np.int32)
+        assert larger.size == 91
+        assert not np.shares_memory(first, larger)
+        assert not np.shares_memory(larger, shared_memory.space_for(shared, "space", 5, np.int64))
+        assert (first == 7).all()
 
 
 def test_two_workers_are_as_accurate_within_a_stated_bound(data):
