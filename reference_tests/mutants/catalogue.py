@@ -175,7 +175,7 @@ MUTANTS = (
     Mutant("engine-labels-of-neighbour", "packed pairs of two samples run into each other", ENGINE + "ragged.py",
            "packed *= packed.dtype.type(population)", "packed *= packed.dtype.type(population - 1)"),
     Mutant("engine-narrow-pairs", "packed pairs overflow 32 bits", ENGINE + "ragged.py",
-           "narrow = (int(samples.max(initial=0)) + 1) * population < 2**31", "narrow = True"),
+           "samples.astype(index_dtype(pairs))", "samples.astype(np.int32)"),
     Mutant("engine-narrow-samples", "the first pairs of late samples overflow 32 bits", ENGINE + "ragged.py",
            "if samples * population >= 2**31:", "if samples < 0:"),
     Mutant("engine-group-of-the-first", "a group has the neurons of the first samples", ENGINE + "ragged.py",
