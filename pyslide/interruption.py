@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 
 
@@ -34,6 +35,24 @@ class DeferredInterrupt:
         """Give Ctrl-C back."""
         if self._in_main_thread:
             signal.signal(signal.SIGINT, self._previous)
+
+
+@contextmanager
+def held_back_interrupts() -> Iterator[None]:
+    """Give a context that Ctrl-C waits for; processes that begin in it never hear of one.
+
+    They inherit the mask of signals, which a handler could not give them: it would come after their start.  A system
+    without masks has nothing like it.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # the start of which would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

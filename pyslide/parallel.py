@@ -10,7 +10,6 @@ is a batch's place in that order.
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
 import time
 import traceback
@@ -31,7 +30,7 @@ from pyslide.engine.step import BatchPass, Draws, training_step
 from pyslide.engine.threads import Threads
 from pyslide.engine.vectors import row_slices
 from pyslide.errors import NonFiniteError, OutOfRangeError, PyslideError
-from pyslide.interruption import DeferredInterrupt, orderly_termination
+from pyslide.interruption import DeferredInterrupt, held_back_interrupts, orderly_termination
 from pyslide.shared_memory import Data, Shared, put_tables_in_files, shared_memory, space_for
 from pyslide.spec.schedule import rebuild_step
 from pyslide.training import Callback, StepRecord, Trainer, precision_at_1
@@ -79,21 +78,12 @@ class Task(NamedTuple):
     draws: list[Draws]
 
 
-def leave_interrupts(process: int) -> bool:
-    """Return whether we are in another process than that one, to which Ctrl-C is then left: it waits for us."""
-    elsewhere = os.getpid() != process
-    if elsewhere:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return elsewhere
-
-
 def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[StepRecord] | Exception:
     """Train on some batches, one after the other, in the weights that all workers share.
 
     A fault is returned, not raised, and stops the other workers after their batch: when it is raised to the caller,
     nobody writes to the weights any more.
     """
-    elsewhere = leave_interrupts(data.process)
     own, records = Network(list(network.layers)), []  # its count of steps is nobody else's
     try:
         for task in tasks:
@@ -102,7 +92,7 @@ def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[Ste
             records.append(train_task(own, data, task))
     except Exception as fault:
         data.stop[0] = True
-        if elsewhere:  # on its way home an exception keeps its notes, but not its traceback
+        if os.getpid() != data.process:  # on its way home an exception keeps its notes, but not its traceback
             fault.add_note(f"in a worker:\n{traceback.format_exc()}")
         return fault
     return records
@@ -253,6 +243,8 @@ def pool_of(workers: Workers) -> Iterator[joblib.Parallel]:
 
     joblib writes no files: of every array above a limit that is no mapped file yet, such as those of rebuilt tables, it
     would keep one to the end of the run.  A folder that is named to it is not made before it is needed.
+
+    Processes begin here and now, where Ctrl-C does not reach them: it is for this one, which waits for them.
     """
     limit = 1 if workers.kind == "processes" else None
     with (
@@ -265,6 +257,9 @@ def pool_of(workers: Workers) -> Iterator[joblib.Parallel]:
         ),
         joblib.Parallel() as pool,
     ):
+        if workers.kind == "processes":
+            with held_back_interrupts():
+                pool(joblib.delayed(os.getpid)() for _ in range(workers.count))
         yield pool
 
 
@@ -308,10 +303,9 @@ def work(pool: joblib.Parallel, shared: Shared, tasks: Sequence[Task], workers: 
 
 
 def hash_share(
-    layer: Layer, tables: LayerTables, conventions: Conventions, keys: IntArray, rows: slice, process: int
+    layer: Layer, tables: LayerTables, conventions: Conventions, keys: IntArray, rows: slice
 ) -> int:
     """Hash some neurons into the keys of all, shape (L, N), which workers share; return densification failures."""
-    leave_interrupts(process)
     failures = 0
     for part in row_slices(rows.stop, NEURONS_AT_A_TIME, rows.start):
         some = replace(layer, weights=layer.weights[part], biases=layer.biases[part])
@@ -335,9 +329,8 @@ def hash_in_workers(
     shape = (tables.multipliers.size, layer.neurons)
     name = f"keys{shared.network.layers.index(layer)}"
     keys = space_for(shared, name, shape[0] * shape[1], np.uint32).reshape(shape)
-    process = shared.data.process
     shares = row_slices(layer.neurons, -(-layer.neurons // workers))
-    calls = (joblib.delayed(hash_share)(layer, tables, conventions, keys, rows, process) for rows in shares)
+    calls = (joblib.delayed(hash_share)(layer, tables, conventions, keys, rows) for rows in shares)
     return keys.T, sum(in_workers(pool, calls, "while it hashed neurons"))
 
 

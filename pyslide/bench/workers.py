@@ -50,9 +50,16 @@ class IntervalEnds:
 
 
 def step_milliseconds(trainer: Trainer, workers: Workers) -> float:
-    """Return the milliseconds of a step in the later intervals of a run; an epoch is an interval."""
+    """Return the milliseconds of a step in the later intervals of a run; an epoch is an interval.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the run was interrupted: part of it is no measurement.
+    """
     clock = IntervalEnds()
-    run_asynchronously(trainer, trainer.epoch + INTERVALS, workers, [clock])
+    if not run_asynchronously(trainer, trainer.epoch + INTERVALS, workers, [clock]):
+        raise KeyboardInterrupt
     return 1e3 * clock.later_seconds / clock.later_steps
 
 

@@ -74,20 +74,20 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", metavar="FILE", help="rows of a file in place of synthetic ones")
     parser.add_argument("--outputs", type=int, help="another number of output neurons")
     parser.add_argument(
-        "--active", dest="minimum_active", type=int, metavar="N", help="pad active sets up to this (1000)"
+        "--active", dest="minimum_active", type=int, metavar="N", help="the same as --minimum-active, here 1000"
     )
     parser.add_argument("--steps", type=int, default=10, help="timed steps of each contender (10)")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores (all)")
     parser.add_argument(
         "--peers", nargs="+", action="extend", type=peers, metavar="NAME",
-        help="beside SLIDE: all, torch (all of PyTorch's), or a contender's name",
+        help=f"beside SLIDE: all, torch (all of PyTorch's), or one of: {', '.join(peers_named('all'))}",
     )  # fmt: skip
     parser.add_argument(
         "--quick", action="store_true", help=f"{QUICK} beside our full softmax, {QUICK_STEPS} steps; fits a minute"
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--ladder", action="store_true", help="SLIDE at 10^3 to 10^6 outputs, in place of peers")
-    instead.add_argument("--workers", type=int, metavar="N", help="asynchronous workers beside one, in place of peers")
+    instead.add_argument("--workers", type=int, metavar="N", help="so many workers beside one, in place of peers")
     instead.add_argument(
         "--roofline", action="store_true", help="SLIDE's stages beside the memory bandwidth, in place of peers"
     )

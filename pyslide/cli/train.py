@@ -270,8 +270,9 @@ def run(options: argparse.Namespace) -> int:
     if options.history is not None:
         write_history(options.history, trainer.history)
     if not outcomes[0].finished:
-        where = f"--resume {options.save}" if options.save else "nothing was saved: --save says where to"
-        say(f"interrupted after step {trainer.network.steps}; to go on: {where}", options)
+        saved = f"to go on: --resume {options.save} --save {options.save}"
+        where = saved if options.save else "nothing was saved, for want of --save"
+        say(f"interrupted after step {trainer.network.steps}; {where}", options)
         return 1
     if options.compare == "full" and method != FULL:
         other = Trainer(with_everyone(trainer.settings), training.features, training.labels)

@@ -10,7 +10,7 @@ import pytest
 from bench_cases import PLAIN, TABLES, TINY, tiny_case
 
 from pyslide import shared_memory
-from pyslide.bench import SHAPES, ladder, measure, stages
+from pyslide.bench import SHAPES, ladder, measure, stages, workers
 from pyslide.bench.cases import (
     COUNTED,
     MOST_BATCHES,
@@ -53,10 +53,10 @@ def test_contenders_side_by_side():
 
 def test_workers_beside_the_others():
     """Their turn is an interval between two rebuilds, and what it takes is shared by its steps."""
-    workers, alone = measure(tiny_case(threads=2), ["asynchronous slide", "slide"], 1)
-    assert workers.rebuild_milliseconds > 0
-    assert workers.stages == {}  # they are in other processes
-    assert 20 <= workers.active_neurons < workers.touched_rows <= 60
+    crew, alone = measure(tiny_case(threads=2), ["asynchronous slide", "slide"], 1)
+    assert crew.rebuild_milliseconds > 0
+    assert crew.stages == {}  # they are in other processes
+    assert 20 <= crew.active_neurons < crew.touched_rows <= 60
     assert alone.stages != {}
 
 
@@ -81,6 +81,12 @@ def test_a_turn_of_workers(tmp_path, monkeypatch):
         measured.close()
     assert list(tmp_path.iterdir()) == []
     assert not np.array_equal(contender.trainer.network.layers[1].weights, before)
+
+
+def test_an_interrupted_run_of_workers_is_no_measurement(monkeypatch):
+    monkeypatch.setattr(workers, "run_asynchronously", lambda *arguments: False)
+    with pytest.raises(KeyboardInterrupt):
+        workers.measure_workers(tiny_case(), [2])
 
 
 def test_a_rebuild_is_shared_by_the_steps_of_an_interval():

@@ -185,7 +185,7 @@ def test_workers_hash_what_one_alone_does(crew, monkeypatch):
         assert failed == failures > 0
         assert shared_memory.is_mapped(found)
     whole = np.zeros((8, 60), dtype=np.uint32)
-    assert hash_share(layer, layer.tables, conventions, whole, slice(0, 60), os.getpid()) == failures
+    assert hash_share(layer, layer.tables, conventions, whole, slice(0, 60)) == failures
     assert np.array_equal(whole.T, keys)
 
 
@@ -343,6 +343,20 @@ def test_ctrl_c_ends_the_run_after_the_interval(tmp_path):
     out, err = running.communicate(timeout=60)
     assert running.returncode == 0, err
     assert out.startswith("ended False")
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are looked up in /proc")
+def test_ctrl_c_does_not_reach_workers_that_begin(tmp_path):
+    running = process(tmp_path, "slow")
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    while len(children.read_text().split()) < 2:  # what keeps their resources, and the first of them
+        assert running.poll() is None, running.stderr.read()
+        time.sleep(0.01)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    assert "ended False" in out
     assert left_behind(tmp_path) == []
 
 
