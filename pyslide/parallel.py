@@ -10,9 +10,11 @@ is a batch's place in that order.
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -25,7 +27,7 @@ import numpy as np
 
 from pyslide.arrays import IntArray
 from pyslide.conventions import Conventions
-from pyslide.engine.network import Layer, LayerTables, Network, neuron_keys
+from pyslide.engine.network import HASHED_ROWS, Layer, LayerTables, Network, neuron_keys
 from pyslide.engine.step import BatchPass, Draws, training_step
 from pyslide.engine.threads import Threads
 from pyslide.engine.vectors import row_slices
@@ -78,12 +80,24 @@ class Task(NamedTuple):
     draws: list[Draws]
 
 
+def leave_interrupts(process: int) -> bool:
+    """Return whether we are in another process than that one, to which Ctrl-C is then left: it waits for us.
+
+    Workers do not hear of one when they begin; those that take the place of others, long idle, might.
+    """
+    elsewhere = os.getpid() != process
+    if elsewhere:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return elsewhere
+
+
 def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[StepRecord] | Exception:
     """Train on some batches, one after the other, in the weights that all workers share.
 
     A fault is returned, not raised, and stops the other workers after their batch: when it is raised to the caller,
     nobody writes to the weights any more.
     """
+    elsewhere = leave_interrupts(data.process)
     own, records = Network(list(network.layers)), []  # its count of steps is nobody else's
     try:
         for task in tasks:
@@ -92,7 +106,7 @@ def train_tasks(network: Network, data: Data, tasks: Sequence[Task]) -> list[Ste
             records.append(train_task(own, data, task))
     except Exception as fault:
         data.stop[0] = True
-        if os.getpid() != data.process:  # on its way home an exception keeps its notes, but not its traceback
+        if elsewhere:  # on its way home an exception keeps its notes, but not its traceback
             fault.add_note(f"in a worker:\n{traceback.format_exc()}")
         return fault
     return records
@@ -259,7 +273,7 @@ def pool_of(workers: Workers) -> Iterator[joblib.Parallel]:
     ):
         if workers.kind == "processes":
             with held_back_interrupts():
-                pool(joblib.delayed(os.getpid)() for _ in range(workers.count))
+                in_workers(pool, (joblib.delayed(os.getpid)() for _ in range(workers.count)), "at its start")
         yield pool
 
 
@@ -303,9 +317,10 @@ def work(pool: joblib.Parallel, shared: Shared, tasks: Sequence[Task], workers: 
 
 
 def hash_share(
-    layer: Layer, tables: LayerTables, conventions: Conventions, keys: IntArray, rows: slice
+    layer: Layer, tables: LayerTables, conventions: Conventions, keys: IntArray, rows: slice, process: int
 ) -> int:
     """Hash some neurons into the keys of all, shape (L, N), which workers share; return densification failures."""
+    leave_interrupts(process)
     failures = 0
     for part in row_slices(rows.stop, NEURONS_AT_A_TIME, rows.start):
         some = replace(layer, weights=layer.weights[part], biases=layer.biases[part])
@@ -321,17 +336,20 @@ def hash_in_workers(
     """Return what `neuron_keys` gives, a share of the neurons hashed by each worker: interpreters of their own wait for
     no lock.
 
-    Raises
-    ------
-    WorkerDiedError
-        If a worker's process is gone.
+    Where a worker dies all are hashed here: tables stay whole, and the next interval cannot begin.
     """
     shape = (tables.multipliers.size, layer.neurons)
     name = f"keys{shared.network.layers.index(layer)}"
     keys = space_for(shared, name, shape[0] * shape[1], np.uint32).reshape(shape)
-    shares = row_slices(layer.neurons, -(-layer.neurons // workers))
-    calls = (joblib.delayed(hash_share)(layer, tables, conventions, keys, rows) for rows in shares)
-    return keys.T, sum(in_workers(pool, calls, "while it hashed neurons"))
+    blocks = -(-layer.neurons // (workers * HASHED_ROWS))  # whole ones: the same products as where one hashes all
+    shares = row_slices(layer.neurons, blocks * HASHED_ROWS)
+    hash_one = joblib.delayed(hash_share)
+    calls = (hash_one(layer, tables, conventions, keys, rows, shared.data.process) for rows in shares)
+    try:
+        return keys.T, sum(in_workers(pool, calls, "while it hashed neurons"))
+    except WorkerDiedError as fault:
+        warnings.warn(f"{fault}; all neurons are hashed in this process", RuntimeWarning, stacklevel=2)
+        return neuron_keys(layer, tables, conventions)
 
 
 def finish_interval(trainer: Trainer, records: Sequence[StepRecord], callbacks: Sequence[Callback]) -> None:

@@ -1,4 +1,4 @@
-"""Memory that several workers read and write: the arrays of a trainer, or copies of them in mapped files."""
+"""Memory that several workers read and write: the arrays of a trainer, in mapped files where they are processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from mmap import mmap
 from pathlib import Path
@@ -59,9 +59,33 @@ def mapped(array: Any, path: Path) -> np.ndarray:
     if array.size == 0:
         return np.asarray(array)  # an empty file cannot be mapped
     order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    copy: np.ndarray = np.memmap(path, dtype=array.dtype, mode="w+", shape=array.shape, order=order)  # type: ignore[call-overload]
+    copy = new_file(path, array.shape, array.dtype, order)
     copy[...] = array
     return copy
+
+
+def new_file(path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike, order: str = "C") -> np.memmap[Any, Any]:
+    """Return an array in a new mapped file.
+
+    Raises
+    ------
+    OSError
+        If there is no room for it: to write to a file that was promised more than there is would end the process.
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    with path.open("wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+    new: np.memmap[Any, Any] = np.memmap(path, dtype=dtype, mode="r+", shape=shape, order=order)  # type: ignore[call-overload]
+    return new
+
+
+def remove(path: Path) -> None:
+    """Remove a file that may be mapped still, where the system allows that; else the folder goes with it in the end."""
+    with suppress(PermissionError):
+        path.unlink(missing_ok=True)
 
 
 def unmapped(array: np.ndarray) -> np.ndarray:
@@ -71,7 +95,7 @@ def unmapped(array: np.ndarray) -> np.ndarray:
     copy = np.array(array)  # in the same order
     filename = getattr(array, "filename", None)  # of a mapped file, and of a view of one
     if filename is not None:
-        Path(filename).unlink(missing_ok=True)  # its memory is free before the next is copied
+        remove(Path(filename))  # its memory is free before the next is copied
     return copy
 
 
@@ -84,9 +108,9 @@ def space_for(shared: Shared, name: str, size: int, dtype: npt.DTypeLike) -> np.
     space = shared.spaces.get(name)
     if space is None or space.size < size or space.dtype != dtype:
         path = shared.folder / name
-        path.unlink(missing_ok=True)
+        remove(path)
         room = size + size // SPARE  # the next rebuild may fill a few buckets more
-        space = shared.spaces[name] = np.memmap(path, dtype=dtype, mode="w+", shape=(room,))
+        space = shared.spaces[name] = new_file(path, (room,), dtype)
     return space[:size]
 
 
@@ -110,12 +134,13 @@ def bytes_of_batch(batch: Batch) -> int:
 
 
 def bytes_of(network: Network) -> int:
-    """Return how much memory a network and its tables take."""
+    """Return how much memory a network, its tables and the keys of a rebuild take."""
     size = 0
     for layer in network.layers:
         size += sum(getattr(layer, name).nbytes for name in names_of_arrays(layer))
         if layer.tables is not None:
             size += sum(array.nbytes for array in layer.tables.tables.arrays().values())
+            size += layer.neurons * layer.tables.multipliers.size * np.dtype(np.uint32).itemsize  # the next keys
         if layer.candidates is not None:
             size += layer.candidates.ranks.nbytes + layer.candidates.classes.nbytes
     return size
@@ -158,7 +183,12 @@ def put_tables_in_files(shared: Shared) -> None:
 
 def in_space(shared: Shared, name: str, array: np.ndarray) -> np.ndarray:
     """Return an array of rebuilt tables as it is where it is mapped already, else a copy in the file of that name."""
-    if array.size == 0 or is_mapped(array):
+    if array.size == 0:
+        return array
+    if is_mapped(array):
+        older = shared.spaces.get(name)
+        if older is not None and not np.shares_memory(older, array):  # members are now where their keys were
+            remove(Path(str(shared.spaces.pop(name).filename)))
         return array
     copy = space_for(shared, name, array.size, array.dtype)
     copy[...] = array
@@ -202,6 +232,7 @@ def shared_memory(trainer: Trainer, kind: str) -> Iterator[Shared]:
         yield Shared(network, data, None, {})
         return
     size = bytes_of(network) + sum(bytes_of_batch(batch) for batch in (data.features, data.labels))
+    size += size // SPARE
     with tempfile.TemporaryDirectory(prefix="pyslide-workers-", dir=shared_folder(size)) as name:
         folder = Path(name)
         try:

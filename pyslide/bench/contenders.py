@@ -131,8 +131,10 @@ class WorkersContender(EngineContender):
 
     def close(self) -> None:
         """End the workers, which joblib would keep for the next who needs some, and remove their files."""
-        self.ends.close()
-        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+        try:
+            self.ends.close()
+        finally:
+            get_reusable_executor(reuse=True).shutdown(kill_workers=True)
 
 
 def candidates_of(case: Case) -> CandidateSampling:

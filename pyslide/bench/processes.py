@@ -117,8 +117,9 @@ class Remote:
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self.process.terminate()
-        self.process.join(SECONDS_TO_END)
-        if self.process.is_alive():
+        try:
+            self.process.join(SECONDS_TO_END)
+        finally:  # an impatient Ctrl-C leaves nobody behind
             self.process.kill()
             self.process.join()
         self.connection.close()

@@ -31,7 +31,7 @@ class Measurement(NamedTuple):
     samples_per_second: float  # amortised
     active_neurons: float  # a sample, at the output
     touched_rows: float  # of the output's weights, a batch
-    peak_megabytes: float  # of the whole process, 10^6 bytes
+    peak_megabytes: float  # of the contender's process, 10^6 bytes; workers map most of it
     times_as_fast: float  # as the slowest contender, amortised
     stages: Mapping[str, float]  # milliseconds
 

@@ -76,7 +76,7 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--active", dest="minimum_active", type=int, metavar="N", help="the same as --minimum-active, here 1000"
     )
-    parser.add_argument("--steps", type=int, default=10, help="timed steps of each contender (10)")
+    parser.add_argument("--steps", type=int, default=10, help="timed turns of each (10): a step, or 50 of workers")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="cores (all)")
     parser.add_argument(
         "--peers", nargs="+", action="extend", type=peers, metavar="NAME",
