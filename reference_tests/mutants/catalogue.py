@@ -421,7 +421,7 @@ MUTANTS = (
     Mutant("bench-old-tables", "a rebuild leaves workers with the older tables", "pyslide/bench/contenders.py",
            "        super().rebuild()\n        put_tables_in_files(self.crew.shared)", "        super().rebuild()"),
     Mutant("bench-files-stay", "the files of a contender's workers are left behind", "pyslide/bench/contenders.py",
-           "        self.ends.close()\n        get_reusable", "        get_reusable"),
+           "            self.ends.close()\n", "            pass\n"),
     Mutant("parallel-files-stay", "mapped files are left behind", "pyslide/shared_memory.py",
            'with tempfile.TemporaryDirectory(prefix="pyslide-workers-", dir=shared_folder(size)) as name:',
            'name = tempfile.mkdtemp(prefix="pyslide-workers-", dir=shared_folder(size))\n    if True:'),
