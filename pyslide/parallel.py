@@ -33,7 +33,7 @@ from pyslide.engine.threads import Threads
 from pyslide.engine.vectors import row_slices
 from pyslide.errors import NonFiniteError, OutOfRangeError, PyslideError
 from pyslide.interruption import DeferredInterrupt, held_back_interrupts, orderly_termination
-from pyslide.shared_memory import Data, Shared, put_tables_in_files, shared_memory, space_for
+from pyslide.shared_memory import Data, Shared, put_tables_in_files, shared_memory, space_of_keys
 from pyslide.spec.schedule import rebuild_step
 from pyslide.training import Callback, StepRecord, Trainer, precision_at_1
 
@@ -210,7 +210,7 @@ def run_asynchronously(
         while trainer.epoch < epochs and trainer.network.steps < last:
             if interrupt.requested:
                 return False
-            finish_interval(trainer, crew.train(interval_of(trainer, workers, last)), callbacks)
+            crew.interval(last, callbacks)
     return True
 
 
@@ -222,8 +222,8 @@ class Crew(NamedTuple):
     shared: Shared
     pool: joblib.Parallel
 
-    def train(self, steps: int) -> list[StepRecord]:
-        """Train on so many batches and return their records; the trainer itself does not move on.
+    def interval(self, last_step: float, callbacks: Sequence[Callback] = ()) -> None:
+        """Train up to the next rebuild, the end of the epoch or the last step, rebuild if that is due, and call back.
 
         Raises
         ------
@@ -233,7 +233,8 @@ class Crew(NamedTuple):
             If a loss is no longer finite.
         """
         put_tables_in_files(self.shared)
-        return work(self.pool, self.shared, next_tasks(self.trainer, steps), self.workers.count)
+        tasks = next_tasks(self.trainer, interval_of(self.trainer, self.workers, last_step))
+        finish_interval(self.trainer, work(self.pool, self.shared, tasks, self.workers.count), callbacks)
 
 
 @contextmanager
@@ -336,11 +337,9 @@ def hash_in_workers(
     """Return what `neuron_keys` gives, a share of the neurons hashed by each worker: interpreters of their own wait for
     no lock.
 
-    Where a worker dies all are hashed here: tables stay whole, and the next interval cannot begin.
+    Where a worker dies all are hashed here, so that tables stay whole.
     """
-    shape = (tables.multipliers.size, layer.neurons)
-    name = f"keys{shared.network.layers.index(layer)}"
-    keys = space_for(shared, name, shape[0] * shape[1], np.uint32).reshape(shape)
+    keys = space_of_keys(shared, layer, tables)
     blocks = -(-layer.neurons // (workers * HASHED_ROWS))  # whole ones: the same products as where one hashes all
     shares = row_slices(layer.neurons, blocks * HASHED_ROWS)
     hash_one = joblib.delayed(hash_share)

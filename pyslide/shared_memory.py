@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sparse
 
-from pyslide.arrays import FloatArray
-from pyslide.engine.network import Layer, Network
+from pyslide.arrays import FloatArray, IntArray
+from pyslide.engine.network import Layer, LayerTables, Network
 from pyslide.engine.tables import Tables
 from pyslide.engine.vectors import Batch, is_sparse
 from pyslide.training import Trainer, TrainingSettings
@@ -169,6 +169,13 @@ def take_out_of_files(layer: Layer) -> None:
         layer.tables.tables = Tables(**arrays, table_bits=tables.table_bits)
 
 
+def space_of_keys(shared: Shared, layer: Layer, tables: LayerTables) -> IntArray:
+    """Return the mapped memory for the keys of a rebuild, shape (L, N): that of the members, which take their place."""
+    shape = (tables.multipliers.size, layer.neurons)
+    name = f"tables{shared.network.layers.index(layer)}-members"
+    return space_for(shared, name, shape[0] * shape[1], np.int32).view(np.uint32).reshape(shape)
+
+
 def put_tables_in_files(shared: Shared) -> None:
     """Move tables that were rebuilt to mapped files, in place of the older ones."""
     if shared.folder is None:
@@ -183,12 +190,7 @@ def put_tables_in_files(shared: Shared) -> None:
 
 def in_space(shared: Shared, name: str, array: np.ndarray) -> np.ndarray:
     """Return an array of rebuilt tables as it is where it is mapped already, else a copy in the file of that name."""
-    if array.size == 0:
-        return array
-    if is_mapped(array):
-        older = shared.spaces.get(name)
-        if older is not None and not np.shares_memory(older, array):  # members are now where their keys were
-            remove(Path(str(shared.spaces.pop(name).filename)))
+    if array.size == 0 or is_mapped(array):
         return array
     copy = space_for(shared, name, array.size, array.dtype)
     copy[...] = array

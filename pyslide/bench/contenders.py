@@ -22,7 +22,7 @@ from pyslide.engine.candidates import candidate_sets
 from pyslide.engine.ragged import contains, distinct, spans
 from pyslide.engine.sampling import label_sets
 from pyslide.errors import MissingExtraError, OutOfRangeError
-from pyslide.parallel import Workers, crew_of, finish_interval, interval_of
+from pyslide.parallel import Workers, crew_of
 from pyslide.randomness import draw_candidates, generators
 from pyslide.settings import CandidateSampling, LayerSettings
 from pyslide.shared_memory import put_tables_in_files
@@ -118,11 +118,9 @@ class WorkersContender(EngineContender):
 
     def step(self) -> None:
         """Train on the batches of a turn."""
-        left = self.steps_a_turn
-        while left:
-            steps = interval_of(self.trainer, self.crew.workers, self.trainer.network.steps + left)
-            finish_interval(self.trainer, self.crew.train(steps), [])
-            left -= steps
+        last = self.trainer.network.steps + self.steps_a_turn
+        while self.trainer.network.steps < last:
+            self.crew.interval(last)
 
     def rebuild(self) -> None:
         """Hash every neuron anew and rebuild the tables, where workers find them."""
